@@ -1,0 +1,5 @@
+"""``python -m patchctl``."""
+
+from patchctl.cli import main
+
+main()
