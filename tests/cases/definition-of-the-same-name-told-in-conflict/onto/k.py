@@ -1,0 +1,12 @@
+import os
+
+
+class K:
+    def a(self):
+        return 10
+
+    def z(self):
+        return 26
+
+    def m(self):
+        return 12

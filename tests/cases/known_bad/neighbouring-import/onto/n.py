@@ -1,0 +1,5 @@
+import a
+import b
+import c
+
+x = a

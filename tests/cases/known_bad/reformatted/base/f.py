@@ -1,0 +1,3 @@
+def add(p):
+    p.arg('--size', default=8)
+    return p

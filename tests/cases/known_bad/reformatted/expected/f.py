@@ -1,0 +1,6 @@
+def add(p):
+    p.arg(
+        "--size",
+        default=16,
+    )
+    return p

@@ -1,0 +1,6 @@
+def add(p):
+    p.arg(
+        "--size",
+        default=8,
+    )
+    return p

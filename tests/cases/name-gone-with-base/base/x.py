@@ -1,0 +1,7 @@
+from caps import ok
+
+
+def f():
+    a = 1
+    b = 2
+    return a

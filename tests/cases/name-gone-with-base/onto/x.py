@@ -1,0 +1,7 @@
+from caps import fine
+
+
+def f():
+    a = 1
+    b = 2
+    return a

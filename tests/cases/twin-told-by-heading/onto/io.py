@@ -1,0 +1,22 @@
+class Probe:
+    def open(self, path):
+        if path is None:
+            return None
+        self.count += 1
+        return path
+
+
+class Loader:
+    def open(self, path):
+        if path is None:
+            return None
+        self.count += 1
+        return path
+
+
+class Saver:
+    def open(self, path):
+        if path is None:
+            return None
+        self.count += 1
+        return path
