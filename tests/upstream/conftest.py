@@ -1,0 +1,3 @@
+from tests.upstream.machine import machine
+
+__all__ = ["machine"]
