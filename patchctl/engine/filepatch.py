@@ -52,6 +52,8 @@ def read_git(source: Source, at: int, scan: Scan) -> int:
         return _with_binary(source, header, end + 1, scan)
     if line.strip() and not line.startswith(_NEXT):
         raise source.refused("junk", f"line {source.number(end)} can't be read as part of the header of {header.shown}")
+    if header.created_mode and not header.index_line and source.unterminated and end == len(source.lines):
+        raise source.refused("truncated", f"the patch ends inside the header of {header.shown}", header.shown)
     if not header.says_something:
         return _without_body(source, header, end, scan)
     _add(source, scan, header, _section(source, header, (), None), end)
@@ -79,7 +81,7 @@ def _with_hunks(source: Source, header: Header, at: int, scan: Scan) -> int:
     file = header.shown
     if source.lines[at].startswith(b"@@@"):
         raise source.refused("combined", f"{file}: a combined diff of a merge fits no single tree", file)
-    extents = hunks.find(source, at, file)
+    extents = hunks.find(source, at, file, header.git)
     body = (line for extent in extents for line in source.lines[extent.start - 1 : extent.end])
     header.crlf = header.crlf and all(line.endswith(b"\r") for line in body)
     read = hunks.read(source, extents, file, header.crlf)

@@ -35,8 +35,8 @@ class Extent:
     end: int
 
 
-def find(source: Source, at: int, file: str) -> list[Extent]:
-    """The hunks that begin at line index ``at``, which holds the first header.
+def find(source: Source, at: int, file: str, git: bool) -> list[Extent]:
+    """The hunks that begin at line index ``at``, which holds the first header; ``git``: in a git section.
 
     Raises Refused (``hunk-counts``, ``hunk-order``, ``truncated``, ``too-large``) where a header and its
     body, or two hunks, contradict each other.
@@ -44,7 +44,7 @@ def find(source: Source, at: int, file: str) -> list[Extent]:
     found: list[Extent] = []
     lines = source.lines
     while at < len(lines) and lines[at].startswith(b"@@"):
-        extent = _extent(source, at, file, len(found) + 1)
+        extent = _extent(source, at, file, len(found) + 1, git)
         if found:
             _check_order(source, found[-1], extent, file, len(found) + 1)
         found.append(extent)
@@ -67,7 +67,7 @@ def read(source: Source, extents: list[Extent], file: str, crlf: bool) -> tuple[
     )
 
 
-def _extent(source: Source, at: int, file: str, number: int) -> Extent:
+def _extent(source: Source, at: int, file: str, number: int, git: bool) -> Extent:
     lines = source.lines
     header = HEADER.fullmatch(lines[at])
     if header is None:
@@ -83,6 +83,7 @@ def _extent(source: Source, at: int, file: str, number: int) -> Extent:
     if old_count + new_count > MOST_LINES:
         raise source.refused("too-large", f"hunk {number} has more than {MOST_LINES} lines", file, number)
     end = _end(source, at + 1, old_count, new_count, file, number)
+    _check_swallowed(source, at + 1, end, file, number, git)
     return Extent(old_start, old_count, new_start, new_count, heading, at + 1, end)
 
 
@@ -129,19 +130,19 @@ def _end(source: Source, at: int, old: int, new: int, file: str, number: int) ->
             file,
             number,
         )
-    _check_swallowed(source, start, at, file, number)
     return at
 
 
-def _check_swallowed(source: Source, start: int, end: int, file: str, number: int) -> None:
-    """Refuse a hunk whose counts are so large that it took a mail signature or a file header for its own."""
+def _check_swallowed(source: Source, start: int, end: int, file: str, number: int, git: bool) -> None:
+    """Refuse a hunk whose counts are so large that it took a mail signature or a plain file header for its own."""
     lines = source.lines
     if end - start < 1:
         return
     following = lines[end] if end < len(lines) else b""
     signature = lines[end - 1].rstrip(b"\r") == b"-- " and re.fullmatch(_VERSION, following.rstrip())
     header = (
-        end - start >= 2
+        not git
+        and end - start >= 2
         and lines[end - 2].startswith(b"--- ")
         and lines[end - 1].startswith(b"+++ ")
         and following.startswith(b"@@ -")
@@ -231,7 +232,8 @@ def _verify(source: Source, extents: list[Extent], fed: list[list[bytes]], file:
         numbers = (hunk.source_start, hunk.source_length, hunk.target_start, hunk.target_length)
         end = at + 1 + len(body)
         same = numbers == (extent.old_start, extent.old_count, extent.new_start, extent.new_count)
-        if not same or [line.line_type + line.value for line in hunk] != text[at + 1 : end]:
+        same = same and len(hunk) == len(body)
+        if not same or any(line.line_type + line.value != text[at + 1 + n] for n, line in enumerate(hunk)):
             raise source.refused("unreadable", f"hunk {number} of {file} was not read as it stands", file, number)
         at = end
 

@@ -56,16 +56,23 @@ class PristineTree:
     def read(self, paths: Iterable[str]) -> dict[str, FileState | None]:
         """The files at ``paths``, None where there is none.
 
-        Raises Refused where a folder or a submodule stands, or where the way leads through a file or a link;
-        EnvironmentFailed when the cache is damaged.
+        Raises Refused where a folder or a submodule stands, or where the way leads through a file or a link, unless
+        ``paths`` name what is in the folder, or that file: then one gives way to the other. EnvironmentFailed when
+        the cache is damaged.
         """
-        wanted = list(dict.fromkeys(paths))
-        found = self._entries(wanted)
-        problems = [_no_file(path) for path in wanted if path in found and found[path].mode not in MODES]
-        problems += self._blocked([path for path in wanted if path not in found])
+        wanted = dict.fromkeys(paths)
+        found = self._entries(list(wanted))
+        held = [path for path in wanted if path in found and found[path].mode in MODES]
+        giving_way = {parent for path in held for parent in _parents(path)}
+        problems = [
+            _no_file(path)
+            for path in wanted
+            if path in found and found[path].mode not in MODES
+            if found[path].mode != _FOLDER or path not in giving_way
+        ]
+        problems += self._blocked([path for path in wanted if path not in found], frozenset(held))
         if problems:
             raise Refused(problems)
-        held = [path for path in wanted if path in found]
         try:
             contents = [data for _, data in self.git.blobs(found[path].id for path in held)]
         except EnvironmentFailed as error:
@@ -81,15 +88,15 @@ class PristineTree:
     def _entries(self, paths: Sequence[str]) -> dict[str, TreeEntry]:
         return self._listing(paths if len(paths) <= _MANY else ()) if paths else {}
 
-    def _blocked(self, missing: Sequence[str]) -> list[Problem]:
-        """What stands in the way of files that are not there yet."""
+    def _blocked(self, missing: Sequence[str], giving_way: frozenset[str]) -> list[Problem]:
+        """What stands in the way of files that are not there yet, and is not among those ``giving_way``."""
         parents = {path: _parents(path) for path in missing}
         found = self._entries(sorted({parent for chain in parents.values() for parent in chain}))
         return [
             Problem("not-a-folder", f"{parent} is no folder in the release, so nothing can stand below it.", file=path)
             for path, chain in parents.items()
             for parent in chain
-            if parent in found and found[parent].mode != _FOLDER
+            if parent in found and found[parent].mode != _FOLDER and parent not in giving_way
         ]
 
     def _listing(self, paths: Sequence[str]) -> dict[str, TreeEntry]:

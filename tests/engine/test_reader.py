@@ -372,6 +372,12 @@ def test_hunks_that_do_not_add_up(kind: str, body: bytes) -> None:
     assert "hunk" in problem.message
 
 
+def test_lines_like_a_file_header_may_end_a_hunk_of_a_git_section() -> None:
+    body = b"@@ -1 +1 @@\n--- a\n+++ b\n@@ -5 +5 @@\n-x\n+y\n"
+    assert len(only(git(b"x", body=b"--- a/x\n+++ b/x\n" + body)).hunks) == 2
+    assert refusal(b"--- a/x\n+++ b/x\n" + body)[0].kind == "hunk-counts"
+
+
 def test_the_signature_of_a_mail_is_no_removed_line() -> None:
     assert only(PLAIN + b"-- \n2.39.5\n\n").hunks[0].old_count == 3
     removed = b"--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n a\n-- \n-- \n2.39.5\n"
@@ -459,6 +465,12 @@ def test_refused_saying_what_it_is(kind: str, word: str, data: bytes) -> None:
     assert problem.kind == kind
     assert word in problem.message
     assert problem.patch == "p.patch"
+
+
+def test_a_creation_cut_off_behind_its_mode() -> None:
+    header = git(b"x", b"new file mode 100644")
+    assert only(header, 1).change is Change.CREATE  # as Mercurial writes an empty file
+    assert refusal(header.rstrip())[0].kind == "truncated"
 
 
 def test_a_byte_order_mark_is_skipped_and_noted() -> None:

@@ -424,8 +424,16 @@ def test_what_is_no_file_is_refused(tmp_path: Path, dist: Path) -> None:
     tree = open_tree(project(tmp_path, pins(dist), pypi="demo"), None, str(dist / "demo-1.0.tar.gz"))
     for path in ("python/demo", "python/demo/core.py/below"):
         with pytest.raises(Refused) as caught:
-            tree.read([path, "python/demo/core.py"])
+            tree.read([path, "python/pyproject.toml"])
         assert caught.value.problems[0].file == path
+
+
+def test_a_file_and_a_folder_that_may_give_way_to_each_other(tmp_path: Path, dist: Path) -> None:
+    """A series may turn one into the other; whether it does is for the one who applies it to see."""
+    tree = open_tree(project(tmp_path, pins(dist), pypi="demo"), None, str(dist / "demo-1.0.tar.gz"))
+    for path in ("python/demo", "python/demo/core.py/below"):
+        found = tree.read([path, "python/demo/core.py"])
+        assert found[path] is None and found["python/demo/core.py"] is not None
 
 
 def test_many_names(tmp_path: Path, dist: Path) -> None:
