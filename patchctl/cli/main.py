@@ -1,0 +1,96 @@
+"""The command group: global options, and commands that are imported only when they are called."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+
+from patchctl import __version__
+from patchctl.cli.output import App, common_options, report_usage
+
+# name -> (module that holds a click command called ``command``, the line that --help shows)
+COMMANDS = {
+    "init": ("patchctl.cli.init", "Start a new patch repository."),
+    "fetch": ("patchctl.cli.fetch", "Fill the cache with pristine releases."),
+    "lock": ("patchctl.cli.lock", "Recompute series.lock from the pristine tree."),
+    "apply": ("patchctl.cli.apply", "Apply the series, and prove the result."),
+    "unapply": ("patchctl.cli.unapply", "Take the series out again, byte for byte."),
+    "status": ("patchctl.cli.status", "Say which patches are live in a place."),
+    "list": ("patchctl.cli.list", "List the patches of a target."),
+    "show": ("patchctl.cli.show", "Show a patch and what is known of it."),
+    "port": ("patchctl.cli.port", "Carry patch files over to another tree."),
+    "lint": ("patchctl.cli.lint", "Check the series and its patch files."),
+    "doctor": ("patchctl.cli.doctor", "Check that this machine can do the work."),
+    "schema": ("patchctl.cli.schema", "Print the JSON schema of series.yaml."),
+    "completion": ("patchctl.cli.completion", "Print a completion script for a shell."),
+}
+
+
+class LazyGroup(click.Group):
+    """Lists the commands without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = importlib.import_module(COMMANDS[cmd_name][0]).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            if not near:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean '{near[0]}'?", ctx) from None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("-C", "directory", metavar="DIR", type=click.Path(path_type=Path), help="Run as if started in DIR.")
+@click.version_option(__version__, prog_name="patchctl", message="%(prog)s %(version)s")
+@common_options
+@click.pass_context
+def group(ctx: click.Context, /, directory: Path | None, **common: Any) -> None:
+    """Carries a series of patches on top of a pinned upstream, and proves what it did.
+
+    patchctl works on the nearest folder at or above the current one that holds series.yaml.
+    """
+    ctx.obj = App.from_options(Path.cwd() / directory if directory else Path.cwd(), common)
+
+
+def run(argv: list[str] | None = None) -> NoReturn:
+    """Run the command line ``argv`` (default: the process's) and exit with its code."""
+    args = sys.argv[1:] if argv is None else argv
+    signal.signal(signal.SIGTERM, _terminated)
+    try:
+        code = group.main(args, prog_name="patchctl", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        code = stop.exit_code
+    except click.ClickException as error:
+        code = report_usage(error, args)
+    except click.Abort:
+        code = 130
+    sys.exit(code or 0)
+
+
+def _terminated(number: int, frame: FrameType | None) -> NoReturn:
+    # An exception, so that a transaction under way takes itself back before the process ends.
+    raise SystemExit(128 + number)

@@ -1,0 +1,177 @@
+"""How every command speaks: one result, printed as text or as one JSON document, and one exit code."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec
+
+import click
+
+from patchctl.cli.console import Printer
+from patchctl.errors import EnvironmentFailed, PatchctlError, Problem
+
+P = ParamSpec("P")
+
+Progress = Callable[[str, int, "int | None"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a command has to say.
+
+    ``payload`` is the JSON document without its envelope; ``text`` prints the same for people;
+    ``problems`` are what a check found, or warnings if ``exit_code`` is 0.
+    """
+
+    payload: Mapping[str, Any]
+    text: Callable[[Printer], None] = field(default=lambda printer: None)
+    problems: tuple[Problem, ...] = ()
+    exit_code: int = 0
+
+
+@dataclass(slots=True)
+class App:
+    """The global options, shared by the group and the command (each may carry them)."""
+
+    cwd: Path
+    json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    color: str = "auto"
+
+    @classmethod
+    def from_options(cls, cwd: Path, options: Mapping[str, Any]) -> App:
+        app = cls(cwd)
+        app.merge(options)
+        return app
+
+    def merge(self, options: Mapping[str, Any]) -> None:
+        """Take over what was said after the command."""
+        self.json = self.json or bool(options["as_json"])
+        self.quiet = self.quiet or bool(options["quiet"])
+        self.verbose = self.verbose or bool(options["verbose"])
+        self.color = options["color"] or self.color
+
+    def path(self, name: str | os.PathLike[str]) -> Path:
+        """``name`` as meant by somebody who stands in ``-C DIR``."""
+        # Not resolve(): whether a link may be followed is for the place to say.
+        return Path(os.path.abspath(self.cwd / Path(name)))  # noqa: PTH100
+
+    @contextmanager
+    def progress(self) -> Iterator[Progress | None]:
+        """A progress callable for long work: a bar on a terminal, else None."""
+        wanted = sys.stderr.isatty() and not self.quiet and "CI" not in os.environ
+        if not wanted:
+            yield None
+            return
+        from patchctl.cli.progress import bar
+
+        with bar(self.color) as show:
+            yield show
+
+
+def common_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that may stand before or after the command."""
+    for option in reversed(
+        (
+            click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout."),
+            click.option("-q", "--quiet", is_flag=True, help="Print errors only."),
+            click.option("-v", "--verbose", is_flag=True, help="Print more."),
+            click.option("--color", type=click.Choice(["auto", "always", "never"]), help="When to use colour."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def reports(name: str) -> Callable[[Callable[Concatenate[App, P], Result]], Callable[..., int]]:
+    """Make a function from options to a Result into the body of command ``name``.
+
+    The function gets the App first. Faults become the error document and the exit code here, and only here.
+    """
+
+    def wrap(function: Callable[Concatenate[App, P], Result]) -> Callable[..., int]:
+        @common_options
+        @click.pass_obj
+        @functools.wraps(function)
+        def body(app: App, /, *args: Any, as_json: bool, quiet: bool, verbose: bool, color: str, **options: Any) -> int:
+            app.merge({"as_json": as_json, "quiet": quiet, "verbose": verbose, "color": color})
+            try:
+                result = function(app, *args, **options)
+            except PatchctlError as error:
+                result = Result(getattr(error, "payload", {}), problems=error.problems, exit_code=error.exit_code)
+            except KeyboardInterrupt:
+                interrupted = Problem("interrupted", "Interrupted; everything is as it was before.")
+                result = Result({}, problems=(interrupted,), exit_code=130)
+            except OSError as error:
+                result = _from_os(error)
+            return emit(app, name, result)
+
+        return body
+
+    return wrap
+
+
+def emit(app: App, name: str, result: Result) -> int:
+    """Print ``result`` and return its exit code."""
+    printer = Printer(app.color, quiet=app.quiet)
+    try:
+        if app.json:
+            sys.stdout.write(document(name, result) + "\n")
+        elif not app.quiet:
+            result.text(printer)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader went away. What was done stays done; Python must not complain about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _say(printer, app, result)
+    return result.exit_code
+
+
+def document(name: str, result: Result) -> str:
+    """The JSON document of ``result``."""
+    failed = result.exit_code != 0
+    envelope = {
+        "schema": f"patchctl.{name}/1",
+        "ok": not failed,
+        **result.payload,
+        "error": asdict(result.problems[0]) if failed and result.problems else None,
+        "problems": [asdict(problem) for problem in result.problems] if failed else [],
+        "warnings": [] if failed else [asdict(problem) for problem in result.problems],
+    }
+    return json.dumps(envelope, indent=2)
+
+
+def report_usage(error: click.ClickException, args: list[str]) -> int:
+    """Print a wrong usage the way click does, and as a document where JSON was asked for."""
+    if "--json" in args:
+        context = getattr(error, "ctx", None)
+        name = context.info_name if context is not None and context.parent is not None else "patchctl"
+        problem = Problem("usage", error.format_message(), next=f"patchctl {name} --help")
+        print(document(str(name), Result({}, problems=(problem,), exit_code=2)))
+    error.show()
+    return 2
+
+
+def _say(printer: Printer, app: App, result: Result) -> None:
+    word = "error" if result.exit_code else "warning"
+    if app.quiet and not result.exit_code:
+        return
+    for problem in result.problems:
+        printer.problem(word, problem)
+
+
+def _from_os(error: OSError) -> Result:
+    fault = EnvironmentFailed(Problem("os", f"{error.strerror or error}.", file=_name(error.filename)))
+    return Result({}, problems=fault.problems, exit_code=fault.exit_code)
+
+
+def _name(name: object) -> str | None:
+    return os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else None

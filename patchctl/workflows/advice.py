@@ -1,0 +1,30 @@
+"""What a person should know beside the result of an ``apply``: never a reason to refuse it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from patchctl.errors import Problem
+from patchctl.series.project import Project
+
+
+def unlisted(project: Project, tag: str) -> tuple[Problem, ...]:
+    """The patch files that lie with the target's others and are not applied, since the series does not list them."""
+    why = f"{{}} lies with the patches of {tag}, but series.yaml does not list it: it is not applied."
+    step = f"list it under targets.{tag}.patches, or remove it"
+    return tuple(Problem("unlisted", why.format(path), file=path, next=step) for path in project.unlisted(tag))
+
+
+def unmet(project: Project, patches: Iterable[str], python: Path | None) -> tuple[Problem, ...]:
+    """What ``patches`` need at run time and the environment of ``python`` (None: this one) does not have.
+
+    Raises EnvironmentFailed when there is no such interpreter.
+    """
+    from patchctl.workflows import requires
+
+    return tuple(
+        Problem("requires", str(need), need.patch, next=f"pip install '{need.package}{need.specifier}'")
+        for need in requires.compare(project, patches, python)
+        if not need.met
+    )

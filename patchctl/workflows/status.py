@@ -1,0 +1,115 @@
+"""``status``: which patches are live in a place, proved file by file by hash."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from patchctl.errors import Problem, Refused
+from patchctl.series.receipt import Receipt, Stamp, TouchedFile
+from patchctl.target.place import Place
+from patchctl.workflows.stack import Chain, Stack, stamp
+
+LIVE, MISSING, HALF_LIVE, MODIFIED, INTERRUPTED = "live", "missing", "half-live", "modified", "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    """A file of a patch: its footprint, what was found, and whether the patch is on it (None: can't be told)."""
+
+    file: TouchedFile
+    found: Stamp | None
+    live: bool | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PatchStatus:
+    """``state`` is live, missing, half-live, modified or interrupted."""
+
+    id: str
+    state: str
+    files: tuple[FileStatus, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReport:
+    """``receipt`` is what the place says of itself; ``problems`` is empty when all is as it should be."""
+
+    target: str
+    place: Place
+    receipt: Receipt | None
+    patches: tuple[PatchStatus, ...]
+    problems: tuple[Problem, ...]
+
+
+def status(place: Place, target: str, stack: Stack, *, allow_missing: bool = False) -> StatusReport:
+    """Compare what stands in ``place`` with the footprint of ``stack``.
+
+    Writes nothing; a file that can't be read honestly (a link in the way) counts as modified.
+    """
+    if place.interrupted():
+        patches = tuple(PatchStatus(layer.id, INTERRUPTED, ()) for layer in stack.layers)
+        why = "A run was killed on the way here. The next apply or unapply puts it right."
+        return StatusReport(target, place, None, patches, (Problem("interrupted", why, next="patchctl apply"),))
+    receipt, problems = _receipt(place)
+    states, notes = _look(place, stack)
+    at = {path: None if path in notes else stack.chains[path].locate(states[path]) for path in stack.chains}
+    patches = tuple(
+        _patch(layer.id, layer.files, stack.live(at, index), states, notes) for index, layer in enumerate(stack.layers)
+    )
+    problems += [problem for patch in patches if (problem := _complaint(patch, allow_missing))]
+    return StatusReport(target, place, receipt, patches, tuple(problems))
+
+
+def _receipt(place: Place) -> tuple[Receipt | None, list[Problem]]:
+    try:
+        return place.receipt(), []
+    except Refused as refused:
+        return None, list(refused.problems)
+
+
+def _look(place: Place, stack: Stack) -> tuple[dict[str, Stamp | None], dict[str, str]]:
+    states: dict[str, Stamp | None] = {}
+    notes: dict[str, str] = {}
+    for path, chain in stack.chains.items():
+        try:
+            states[path] = _seen(place, path, chain)
+        except Refused as refused:
+            states[path], notes[path] = None, refused.problems[0].message
+    return states, notes
+
+
+def _seen(place: Place, path: str, chain: Chain) -> Stamp | None:
+    state = place.read(path)
+    return stamp(state if place.carries_modes else chain.as_recorded(state))
+
+
+def _patch(
+    id: str,
+    files: Sequence[TouchedFile],
+    live: dict[str, bool | None],
+    states: dict[str, Stamp | None],
+    notes: dict[str, str],
+) -> PatchStatus:
+    seen = tuple(FileStatus(file, states[file.path], live[file.path], notes.get(file.path, "")) for file in files)
+    kinds = set(live.values())
+    if None in kinds:
+        state = MODIFIED
+    elif kinds == {True}:
+        state = LIVE
+    else:
+        state = HALF_LIVE if True in kinds else MISSING
+    return PatchStatus(id, state, seen)
+
+
+def _complaint(patch: PatchStatus, allow_missing: bool) -> Problem | None:
+    if patch.state == LIVE or (patch.state == MISSING and allow_missing):
+        return None
+    wrong = [file.file.path for file in patch.files if not file.live]
+    why = {
+        MISSING: "The patch is not in this place.",
+        HALF_LIVE: f"The patch is only on a part of its files; missing from {', '.join(wrong)}.",
+        MODIFIED: f"In a state that nobody recorded: {', '.join(f.file.path for f in patch.files if f.live is None)}.",
+    }[patch.state]
+    return Problem(patch.state, why, patch.id, wrong[0], next="patchctl apply")

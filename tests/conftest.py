@@ -1,0 +1,3 @@
+from tests.projects import bench, lab
+
+__all__ = ["bench", "lab"]
