@@ -20,10 +20,10 @@ _STYLE = {"applied": "green", "already": "dim", "updated": "yellow", "removed": 
 @target
 @place_options
 @click.option("--check", is_flag=True, help="Say what would be done, write nothing.")
-@click.option("--up-to", metavar="ID", help="Only the patches up to ID.")
-@click.option("--only", metavar="ID,…", help="Only these patches.")
-@click.option("--no-commit", is_flag=True, help="Leave HEAD alone: change the files only.")
-@click.option("--source", default="auto", metavar="auto|git|pypi|PATH", help="Where the pristine tree comes from.")
+@click.option("--up-to", metavar="ID", help="Have the patches up to ID live, and no others.")
+@click.option("--only", metavar="ID,…", help="Have these patches live, and no others.")
+@click.option("--no-commit", is_flag=True, help="In a checkout: change the files, leave HEAD alone.")
+@click.option("--source", default="auto", metavar="auto|git|pypi|PATH", help="Where a fresh checkout comes from.")
 @reports("apply")
 def command(app: App, /, target: str | None, check: bool, source: str, **options: Any) -> Result:
     """Apply the series to an upstream release, and prove the result.

@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--fix", is_flag=True, help="Complete heads from series.yaml where that needs no decision.")
-@click.option("--format", "form", type=click.Choice(["text", "json", "sarif", "github"]), default="text")
+@click.option(
+    "--format", "form", type=click.Choice(["text", "json", "sarif", "github"]), default="text", help="How to print."
+)
 @reports("lint")
 def command(app: App, fix: bool, form: str) -> Result:
     """Check the series and its patch files: files, heads, dates, text, safety, exactness.
 
-    Exits 1 when something is found. A patch sets a rule aside by a trailer of its own: Lint-Allow: RULE reason.
+    Exits 1 for errors and warnings, not for notes. A patch sets a rule aside by a trailer of its own:
+    Lint-Allow: RULE reason.
     """
     from patchctl.cli import lint_formats
     from patchctl.series import project

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -137,6 +136,8 @@ def emit(app: App, name: str, result: Result) -> int:
 
 def document(name: str, result: Result) -> str:
     """The JSON document of ``result``."""
+    import json
+
     failed = result.exit_code != 0
     envelope = {
         "schema": f"patchctl.{name}/1",

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from patchctl.series.receipt import Stamp
     from patchctl.workflows.places import Where
 
-into = click.option("--into", metavar="DIR", type=click.Path(), help="A checkout, an unpacked tree or a site-packages.")
+into = click.option(
+    "--into", metavar="DIR", type=click.Path(), help="A git checkout, an unpacked tree or site-packages."
+)
 installed = click.option("--installed", is_flag=True, help="The distribution installed in this environment.")
 python = click.option("--python", metavar="EXE", type=click.Path(), help="With --installed: in EXE's environment.")
 target = click.option("--target", metavar="TAG", help="The upstream release; default: series.yaml's.")

@@ -26,8 +26,8 @@ def command(
 ) -> Result:
     """Say which patches are live in a place, proved file by file by hash.
 
-    Exits 0 only if all of them are; with -q it says nothing, as a gate for an entrypoint. Without a place: the
-    series at a glance.
+    Exits 0 only if all of them are; with -q it prints only what is wrong, as a gate for an entrypoint. Without a
+    place: the series at a glance.
     """
     if not (into or installed):
         from patchctl.cli.list import listing

@@ -6,22 +6,28 @@ are never thrown away, so a reader needs no lock. Nothing here talks to a networ
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from patchctl.errors import EnvironmentFailed, InvalidInput, Problem
 from patchctl.git import Git
 from patchctl.series.model import Upstream
 
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
 Progress = Callable[[str, int, "int | None"], None]
 
 SOURCES = ("git", "pypi")
 _WORKSPACE = "fetching"
+_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
 # What git forbids in a reference's name (git help check-ref-format).
 _BAD_REF = re.compile(r"^[-/.]|\.\.|//|/\.|@\{|[\x00-\x20\x7f~^:?*\[\\]|\.lock(/|$)|[/.]$|^@$|^$")
@@ -110,6 +116,24 @@ class Cache:
 
         Raises EnvironmentFailed when the folder can't be written.
         """
+        lock = self._acquire(progress)
+        try:
+            try:
+                self._sweep() if self.exists() else self._create()
+            except OSError as error:
+                raise _unwritable(self.folder, error) from None
+            yield self.git
+        except BaseException as fault:
+            # Half a pack would keep a full disk full.
+            with suppress(OSError):
+                self._sweep()
+            if isinstance(fault, OSError) and fault.errno in _DISK:
+                raise _unwritable(self.folder, fault) from None
+            raise
+        finally:
+            lock.release()
+
+    def _acquire(self, progress: Progress | None) -> BaseFileLock:
         import filelock
 
         try:
@@ -123,14 +147,7 @@ class Cache:
                 lock.acquire()
         except OSError as error:
             raise _unwritable(self.folder, error) from None
-        try:
-            try:
-                self._sweep() if self.exists() else self._create()
-            except OSError as error:
-                raise _unwritable(self.folder, error) from None
-            yield self.git
-        finally:
-            lock.release()
+        return lock
 
     @contextmanager
     def workspace(self) -> Iterator[Path]:

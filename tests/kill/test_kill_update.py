@@ -1,7 +1,7 @@
-"""Kills over ``patchctl apply`` and ``unapply`` themselves, in every kind of place; the counts are printed.
+"""Kills on the way from an older series to a newer one, in every kind of place; the counts are printed.
 
-What the tests of the places do for a transaction alone is done here for the whole command: reading the project,
-comparing, writing, and what the next command makes of the rest.
+An ``apply`` after the series changed updates, removes and adds in one transaction: after a kill the place holds the
+older series, the newer one, or a journal.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ def look(place: Installation) -> Picture:
     return seen
 
 
-def subject(bench: Bench, kind: str, verb: str) -> Subject:
+def subject(bench: Bench, kind: str) -> Subject:
     place = bench.place(kind)
     root = bench.root / {"checkout": "checkout", "tree": "tree", "installed": "env"}[kind]
     template = bench.root / "template"
-    if verb == "unapply":
-        assert harness.in_child(lambda: command(place, bench.project, "apply")) == 0
+    assert harness.in_child(lambda: command(place, bench.project, "apply")) == 0
+    bench.change_series()
     shutil.copytree(root, template, symlinks=True)
 
     def make() -> None:
@@ -69,10 +69,10 @@ def subject(bench: Bench, kind: str, verb: str) -> Subject:
         shutil.copytree(source, where, symlinks=True)
 
     return Subject(
-        f"{kind}, {verb}",
+        f"{kind}, apply of a changed series",
         make,
-        run=lambda: command(place, bench.project, verb),
-        again=lambda: command(place, bench.project, verb),
+        run=lambda: command(place, bench.project, "apply"),
+        again=lambda: command(place, bench.project, "apply"),
         look=lambda: look(place),
         marked=lambda: _marked(place, bench.project),
     )
@@ -90,20 +90,9 @@ def _marked(place: Installation, project: Path) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("verb", ["apply", "unapply"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_at_every_point(bench: Bench, kind: str, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    tally = harness.at_every_point(subject(bench, kind, verb), bench.root)
+def test_at_every_point(bench: Bench, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    tally = harness.at_every_point(subject(bench, kind), bench.root)
     with capsys.disabled():
-        print(f"\npatchctl {tally}")
+        print(f"\n{tally}")
     assert tally.kills == tally.points > 30
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("verb", ["apply", "unapply"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_at_random(bench: Bench, kind: str, verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    tally = harness.at_random(subject(bench, kind, verb), bench.root, kills=100)
-    with capsys.disabled():
-        print(f"\npatchctl {tally}")
-    assert tally.kills >= 100
