@@ -51,8 +51,8 @@ def command(app: App, /, target: str | None, check: bool, source: str, **options
     return Result(_document(report), lambda printer: _text(printer, report), problems=tuple(warnings))
 
 
-def _ids(text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip()) if text else ()
+def _ids(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _document(report: ApplyReport) -> dict[str, Any]:
@@ -93,10 +93,12 @@ def _text(printer: Printer, report: ApplyReport) -> None:
     printer.table(("patch", "outcome", "files", "commit"), rows)
     files = len({file.path for patch in report.patches for file in patch.files})
     where = f"{report.target} ({report.source}) in {report.place.root}"
-    if report.checked_only:
-        printer.line(f"Checked only, nothing written: {where}.")
+    changing = sum(patch.outcome != "already" for patch in report.patches)
+    if report.checked_only and changing:
+        printer.line(f"{changing} of {len(report.patches)} patches would change, nothing was written: {where}.")
     elif report.changed:
-        printer.line(f"Patched {where}.", "bold green")
+        done = "Patched" if any(patch.live for patch in report.patches) else "Took the whole series out of"
+        printer.line(f"{done} {where}.", "bold green")
         printer.line(f"Proof: {files} files read back, each has the blob id that series.lock records")
         printer.line(f"       (lock digest {report.lock_digest[:16]}, receipt written).")
     else:

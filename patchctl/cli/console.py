@@ -59,7 +59,12 @@ class Printer:
         for row in rows:
             cells = [cell if isinstance(cell, tuple) else (cell, "") for cell in row]
             table.add_row(*(Text(clean_lines(text), style) for text, style in cells))
-        self._console(sys.stdout).print(table)
+        console = self._console(sys.stdout)
+        with console.capture() as captured:
+            console.print(table)
+        # rich fills every line up to the table's width, and frames it with empty ones.
+        lines = [line.rstrip() for line in captured.get().split("\n")]
+        sys.stdout.write("".join(f"{line}\n" for line in lines if line))
 
     def problem(self, word: str, problem: Problem) -> None:
         """A problem on stderr: what, where, and what to do next."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import signal
 import sys
-from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -64,16 +63,16 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("-C", "directory", metavar="DIR", type=click.Path(path_type=Path), help="Run as if started in DIR.")
+@click.option("-C", "directory", metavar="DIR", type=click.Path(), help="Run as if started in DIR.")
 @click.version_option(__version__, prog_name="patchctl", message="%(prog)s %(version)s")
 @common_options
 @click.pass_context
-def group(ctx: click.Context, /, directory: Path | None, **common: Any) -> None:
+def group(ctx: click.Context, /, directory: str | None, **common: Any) -> None:
     """Carries a series of patches on top of a pinned upstream, and proves what it did.
 
     patchctl works on the nearest folder at or above the current one that holds series.yaml.
     """
-    ctx.obj = App.from_options(Path.cwd() / directory if directory else Path.cwd(), common)
+    ctx.obj = App.from_options(directory, common)
 
 
 def run(argv: list[str] | None = None) -> NoReturn:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import os
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec
 
@@ -40,14 +41,15 @@ class App:
     """The global options, shared by the group and the command (each may carry them)."""
 
     cwd: Path
+    directory: str | None = None
     json: bool = False
     quiet: bool = False
     verbose: bool = False
     color: str = "auto"
 
     @classmethod
-    def from_options(cls, cwd: Path, options: Mapping[str, Any]) -> App:
-        app = cls(cwd)
+    def from_options(cls, directory: str | None, options: Mapping[str, Any]) -> App:
+        app = cls(Path.cwd() / directory if directory else Path.cwd(), directory)
         app.merge(options)
         return app
 
@@ -111,7 +113,8 @@ def reports(name: str) -> Callable[[Callable[Concatenate[App, P], Result]], Call
                 result = Result({}, problems=(interrupted,), exit_code=130)
             except OSError as error:
                 result = _from_os(error)
-            return emit(app, name, result)
+            problems = tuple(_from_here(problem, app, options) for problem in result.problems)
+            return emit(app, name, replace(result, problems=problems))
 
         return body
 
@@ -154,11 +157,38 @@ def report_usage(error: click.ClickException, args: list[str]) -> int:
     """Print a wrong usage the way click does, and as a document where JSON was asked for."""
     if "--json" in args:
         context = getattr(error, "ctx", None)
-        name = context.info_name if context is not None and context.parent is not None else "patchctl"
-        problem = Problem("usage", error.format_message(), next=f"patchctl {name} --help")
+        name = context.info_name if context is not None and context.parent is not None else _command(args)
+        step = "patchctl --help" if name == "patchctl" else f"patchctl {name} --help"
+        problem = Problem("usage", error.format_message(), next=step)
         print(document(str(name), Result({}, problems=(problem,), exit_code=2)))
     error.show()
     return 2
+
+
+def _command(args: list[str]) -> str:
+    """The command that ``args`` call, as far as it can be told without parsing them."""
+    from patchctl.cli.main import COMMANDS
+
+    return next((arg for arg in args if arg in COMMANDS), "patchctl")
+
+
+# The commands that act on a place, and mean another one when it is not named.
+_PLACED = ("apply", "unapply", "status")
+
+
+def _from_here(problem: Problem, app: App, options: Mapping[str, Any]) -> Problem:
+    """``problem`` with a next step that means the project and the place that the command was called for."""
+    words = (problem.next or "").split(" ")
+    if words[0] != "patchctl" or len(words) < 2:
+        return problem
+    if words[1] in _PLACED and "--into" not in words and "--installed" not in words:
+        for option in ("into", "python"):
+            if options.get(option):
+                words += [f"--{option}", shlex.quote(options[option])]
+        words += ["--installed"] if options.get("installed") else []
+    if app.directory and words[1] != "-C":
+        words[1:1] = ["-C", shlex.quote(app.directory)]
+    return replace(problem, next=" ".join(words))
 
 
 def _say(printer: Printer, app: App, result: Result) -> None:

@@ -163,9 +163,10 @@ class Checkout:
         others = self.tree.commits(tip, head.commit)
         there = f"is at {head.commit[:12]}, with commits that are not patchctl's" if others else "was moved"
         listed = f": {'; '.join(others)}" if others else f" to {head.commit[:12]}"
+        keep = f"Keep those commits on a branch of their own, and git reset --hard {tip[:12]}."
         why = (
             f"HEAD {there}{listed}. patchctl left it at {tip[:12]}, on the base {base[:12]}. "
-            f"Keep those commits on a branch of their own, and git reset --hard {tip[:12]}."
+            f"{keep if others else f'git reset --hard {tip[:12]} takes it back there.'}"
         )
         return [Problem("foreign-commits", why, next=f"git log --oneline {base[:12]}..HEAD")]
 

@@ -5,17 +5,36 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from patchctl.errors import EnvironmentFailed, Problem, Refused
 from patchctl.git import Git, upload_pack
 from patchctl.target.safeio import failed
 
+_BASE, _ORIGIN = "patchctl.base", "patchctl.origin"
 
-def prepare(source: Path, commit: str, folder: Path, branch: str) -> None:
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a checkout was made from: the release's commit, and its source (``git``, ``pypi`` or ``path``)."""
+
+    commit: str
+    origin: str
+
+
+def made(folder: Path) -> Made | None:
+    """What the checkout ``folder`` was made from, None if patchctl did not make it."""
+    found = Git(folder).ask("config", "--local", "-z", "--get-regexp", r"^patchctl\.").stdout
+    said = dict(line.split("\n", 1) for line in os.fsdecode(found).split("\0") if "\n" in line)
+    return Made(said[_BASE], said[_ORIGIN]) if {_BASE, _ORIGIN} <= said.keys() else None
+
+
+def prepare(source: Path, commit: str, folder: Path, branch: str, origin: str = "path") -> None:
     """Make ``folder`` a checkout of ``commit`` on the new branch ``branch``, without history.
 
-    ``source`` is the repository that has the commit; nothing of it is needed afterwards. The checkout appears
+    ``source`` is the repository that has the commit; nothing of it is needed afterwards. The checkout's own git
+    configuration notes what it was made from (see :func:`made`), ``origin`` included. It appears
     whole or not at all. ``folder`` must not be there, or be empty. Raises Refused when something is in it,
     EnvironmentFailed when git or the disk fails.
     """
@@ -26,7 +45,10 @@ def prepare(source: Path, commit: str, folder: Path, branch: str) -> None:
         raise failed(error, f"making {folder}") from error
     try:
         draft.chmod(0o777 & ~_umask())  # mkdtemp's are private; git's are what the umask lets them be
-        _fill(Git(draft), source, commit, branch)
+        git = Git(draft)
+        _fill(git, source, commit, branch)
+        git.run("config", "--local", _BASE, commit)
+        git.run("config", "--local", _ORIGIN, origin)
         _publish(draft, folder)
     except OSError as error:
         raise failed(error, f"making {folder}") from error

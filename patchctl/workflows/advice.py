@@ -24,7 +24,8 @@ def unmet(project: Project, patches: Iterable[str], python: Path | None) -> tupl
     from patchctl.workflows import requires
 
     return tuple(
-        Problem("requires", str(need), need.patch, next=f"pip install '{need.package}{need.specifier}'")
+        # No command: what the whole engine is pinned to comes before what one patch would like.
+        Problem("requires", str(need), need.patch)
         for need in requires.compare(project, patches, python)
         if not need.met
     )

@@ -26,10 +26,10 @@ from patchctl.workflows.stack import Layer, Stack, States, read_states, stamp
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which patches of the target shall be live: all, those up to one, or only some."""
+    """Which patches of the target shall be live: all, those up to one, or only some (None: not restricted so)."""
 
     up_to: str | None = None
-    only: tuple[str, ...] = ()
+    only: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def apply(
     faults = Faults()
     chosen = select(project.target(tag)[1].patches, locked, selection, faults)
     layers = _layers(project, tag, chosen, faults)
-    if selection.only:
+    if selection.only is not None:
         faults.settle()  # what a wrong choice would do to the files says nothing about them
     with place.locked():
         recovered = put_right(place, check)
@@ -125,25 +125,37 @@ def select(order: Sequence[str], locked: LockedTarget, selection: Selection, fau
     """The lock's entries of the chosen patches, in the series' order.
 
     ``faults`` is told of patches that the lock does not know and of an ``only`` that shares files with a skipped
-    patch (both DecisionNeeded). Raises InvalidInput for an id the target does not list.
+    patch (both DecisionNeeded). Raises InvalidInput for an id the target does not list, and for a choice that
+    contradicts itself or is none: an empty variable in a script must not take the whole series out.
     """
     known = {patch.id: patch for patch in locked.patches}
-    for id in (*selection.only, *([selection.up_to] if selection.up_to else [])):
-        if id not in order:
-            raise InvalidInput(Problem("unknown-patch", f"The target does not list a patch {id!r}.", id))
     chosen = list(order)
-    if selection.up_to:
-        chosen = chosen[: chosen.index(selection.up_to) + 1]
-    if selection.only:
+    if selection.up_to is not None:
+        chosen = chosen[: _at(selection.up_to, order) + 1]
+    if selection.only is not None:
+        if not selection.only:
+            raise InvalidInput(Problem("usage", "--only names no patch.", next="patchctl list"))
+        late = [id for id in selection.only if _at(id, order) >= len(chosen)]
+        if late:
+            why = f"--only wants {', '.join(late)}, which --up-to {selection.up_to} leaves out."
+            raise InvalidInput(Problem("usage", why, late[0]))
         chosen = [id for id in chosen if id in selection.only]
     unknown = [id for id in order if id not in known]
     with faults.noted():
         if unknown:
             why = "series.lock does not know this patch."
             raise DecisionNeeded([Problem("no-lock", why, id, next="patchctl lock") for id in unknown])
-        if selection.only:
+        if selection.only is not None:
             _independent(chosen, order, known)
     return [known[id] for id in chosen if id in known]
+
+
+def _at(id: str, order: Sequence[str]) -> int:
+    if id not in order:
+        raise InvalidInput(
+            Problem("unknown-patch", f"The target does not list a patch {id!r}.", id, next="patchctl list")
+        )
+    return order.index(id)
 
 
 def put_right(place: Place, check: bool) -> bool:

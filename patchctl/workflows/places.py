@@ -78,12 +78,29 @@ def locate(
     place = detect.open_place(folder, shape(project), _footprint(project, tag))
     if place.kind != "checkout":
         raise Refused(Problem("not-a-checkout", f"{folder} is not a checkout that patchctl made.", file=str(folder)))
-    receipt = place.receipt()
-    known = receipt.source if receipt is not None else "build"
-    if source != "auto" and receipt is not None and source != known:
-        why = f"{folder} was made from {known}, not from {source}."
+    return Found(place, tag, project, _origin(place, folder, source))
+
+
+def _origin(place: Place, folder: Path, source: str) -> str:
+    """Where the checkout in build/ came from. Raises Refused for one that is not ours, or is not what was asked for."""
+    from patchctl.git import Git
+    from patchctl.target.prepare import made
+
+    found = made(folder)
+    if found is None:
+        why = f"{folder} was not made by patchctl."
+        raise Refused(Problem("not-ours", why, file=str(folder), next=f"patchctl apply --into {folder}"))
+    if source != "auto" and found.origin != (source if source in ("git", "pypi") else "path"):
+        why = f"{folder} was made from {found.origin}, not from {source}."
         raise Refused(Problem("other-source", why, file=str(folder), next=f"rm -r {folder}"))
-    return Found(place, tag, project, known)
+    if place.receipt() is None and Git(folder).resolve("HEAD") != found.commit:
+        why = (
+            f"HEAD in {folder} is not at the release that it was made from ({found.commit[:12]}). "
+            "What a person committed there is not patchctl's to build upon."
+        )
+        log = f"git -C {folder} log --oneline {found.commit[:12]}..HEAD"
+        raise Refused(Problem("foreign-commits", why, file=str(folder), next=log))
+    return found.origin
 
 
 def find(start: Path, where: Where, target: str | None) -> Found:
@@ -94,7 +111,9 @@ def find(start: Path, where: Where, target: str | None) -> Found:
             tag = project.target(target)[0]
             folder = build_folder(project, tag)
             if not folder.exists():
-                raise InvalidInput(Problem("no-place", f"There is no {folder}; name a place.", next="--into DIR"))
+                raise InvalidInput(
+                    Problem("no-place", f"There is no {folder}; name a place.", next="patchctl apply, or --into DIR")
+                )
             where = Where(into=folder)
         found = _named(project, where, target)
         return found if target is not None else replace(found, target=_recorded(found) or found.target)
@@ -236,9 +255,8 @@ def _fresh(project: Project, tag: str, folder: Path, source: str, check: bool, p
     notes = tuple(Problem("note", note) for note in tree.notes)
     if check:
         return Found(Preview(folder, tree, _footprint(project, tag)), tag, project, tree.source, notes)
-    prepare(
-        tree.git_dir, tree.commit, folder, f"patchctl/{folder.name.removeprefix(project.series.upstream.name + '-')}"
-    )
+    branch = f"patchctl/{folder.name.removeprefix(project.series.upstream.name + '-')}"
+    prepare(tree.git_dir, tree.commit, folder, branch, tree.source)
     return Found(Checkout.open(folder), tag, project, tree.source, notes)
 
 

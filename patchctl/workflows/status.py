@@ -58,7 +58,7 @@ def status(place: Place, target: str, stack: Stack, *, allow_missing: bool = Fal
     patches = tuple(
         _patch(layer.id, layer.files, stack.live(at, index), states, notes) for index, layer in enumerate(stack.layers)
     )
-    problems += [problem for patch in patches if (problem := _complaint(patch, allow_missing))]
+    problems += _complaints(target, receipt, patches, allow_missing)
     return StatusReport(target, place, receipt, patches, tuple(problems))
 
 
@@ -103,13 +103,26 @@ def _patch(
     return PatchStatus(id, state, seen)
 
 
-def _complaint(patch: PatchStatus, allow_missing: bool) -> Problem | None:
-    if patch.state == LIVE or (patch.state == MISSING and allow_missing):
-        return None
+def _complaints(
+    target: str, receipt: Receipt | None, patches: Sequence[PatchStatus], allow_missing: bool
+) -> list[Problem]:
+    wrong = [patch for patch in patches if patch.state != LIVE and not (patch.state == MISSING and allow_missing)]
+    if wrong and receipt is not None and receipt.target != target:
+        why = f"{receipt.upstream} {receipt.target} is applied here, not {target}."
+        return [Problem("other-target", why, next=f"patchctl status --target {receipt.target}")]
+    if len(wrong) > 1 and all(patch.state == MISSING for patch in patches):
+        why = f"None of the {len(patches)} patches is in this place."
+        return [Problem(MISSING, why, wrong[0].id, wrong[0].files[0].file.path, next="patchctl apply")]
+    return [_complaint(patch) for patch in wrong]
+
+
+def _complaint(patch: PatchStatus) -> Problem:
     wrong = [file.file.path for file in patch.files if not file.live]
     why = {
         MISSING: "The patch is not in this place.",
         HALF_LIVE: f"The patch is only on a part of its files; missing from {', '.join(wrong)}.",
         MODIFIED: f"In a state that nobody recorded: {', '.join(f.file.path for f in patch.files if f.live is None)}.",
     }[patch.state]
-    return Problem(patch.state, why, patch.id, wrong[0], next="patchctl apply")
+    # apply would refuse a file that it does not know: what somebody did there is not its to undo.
+    step = "put the file back as it was" if patch.state == MODIFIED else "patchctl apply"
+    return Problem(patch.state, why, patch.id, wrong[0], next=step)
