@@ -70,3 +70,13 @@ def test_nothing_there_is_said_once(bench: Bench) -> None:
     run = bench.run("status", "--json", *bench.place("tree").options)
     assert run.code == 1 and run.kinds == ["missing"]
     assert set(run.states.values()) == {"missing"}
+
+
+def test_commits_that_were_begun_and_given_up_leave_nothing(bench: Bench) -> None:
+    place = bench.place("checkout")
+    (place / "README.md").write_bytes(b"mine\n")
+    before = git(place.folder, "for-each-ref"), git(place.folder, "rev-parse", "HEAD")
+    assert bench.run("apply", *place.options).code == 5
+    assert (git(place.folder, "for-each-ref"), git(place.folder, "rev-parse", "HEAD")) == before
+    assert not list((place.folder / ".git").glob("fast_import_crash_*"))
+    assert not list((place.folder / ".git").rglob("tmp_*"))

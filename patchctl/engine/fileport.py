@@ -145,7 +145,7 @@ def _readings(section: FilePatch) -> list[FilePatch]:
     hunks = []
     for hunk in section.hunks:
         lines = (
-            replace(line, data=line.data[:-1] + b"\r\n") if line.data.endswith(b"\n") else line for line in hunk.lines
+            line._replace(data=line.data[:-1] + b"\r\n") if line.data.endswith(b"\n") else line for line in hunk.lines
         )
         hunks.append(replace(hunk, lines=tuple(lines)))
     return [section, replace(section, hunks=tuple(hunks))]

@@ -243,7 +243,7 @@ def _hunk(source: Source, extent: Extent, body: list[bytes], file: str, number: 
     ended: set[Op] = set()  # the marks that may not come any more: their side has had its unterminated last line
     for raw in body:
         op = _OPS.get(raw[:1])
-        if op in ended or (op is None and not (lines and lines[-1].data.endswith(b"\n"))):
+        if (ended and op in ended) or (op is None and not (lines and lines[-1].data.endswith(b"\n"))):
             raise source.refused(
                 "eof-marker", f"an end-of-file marker stands in the middle of hunk {number} of {file}", file, number
             )

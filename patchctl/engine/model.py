@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from patchctl.engine.state import EXECUTABLE as EXECUTABLE
 from patchctl.engine.state import LINK as LINK
@@ -26,8 +27,7 @@ class Op(Enum):
     ADD = "+"
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):  # the one value that is made by the ten thousand, and a tuple is made in a third of the time
     """A line of a hunk, its line end included; only the last line of a file may lack it."""
 
     op: Op

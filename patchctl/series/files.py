@@ -48,8 +48,8 @@ def read_inside(root: Path, path: Path, limit: int, *, patch: str | None = None)
     file, or has more than ``limit`` bytes.
     """
     name = os.path.relpath(path, root)
-    real = Path(os.path.realpath(path))
-    if not real.is_relative_to(os.path.realpath(root)):
+    real = os.path.realpath(path)
+    if real != str(path) and not Path(real).is_relative_to(os.path.realpath(root)):
         raise Refused(Problem("unsafe-path", f"{name} is a link that leads out of the project.", patch, name))
     try:
         # Without O_NONBLOCK, opening a named pipe would wait for a writer for ever.

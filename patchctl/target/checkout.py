@@ -98,10 +98,14 @@ class Checkout:
         problems += self.tree.converted(paths)
         return tuple(problems)
 
+    def draft(self) -> commits.Draft:
+        head = self.tree.head()
+        return commits.Draft(self.tree.git, self.tree.git_dir, _base(self._current(head), head))
+
     def write(self, plan: WritePlan) -> Receipt | None:
         head = self.tree.head()
         old = self._current(head)
-        base = old.base if old is not None and old.base else head.commit
+        base = _base(old, head)
         receipt, new, files = self._commit(plan, head, old, base)
         changes = [Change(path, move.before, move.after) for path, move in plan.moves.items()]
         changes.append(self._receipt_change(receipt))
@@ -238,7 +242,10 @@ class Checkout:
                 why = "The series stands here as commits; --no-commit can't change them and leave HEAD alone."
                 raise Refused(Problem("committed", why, next="patchctl unapply"))
             return receipt, base, files
-        made = commits.make(self.tree.git, self.tree.git_dir, base, plan.steps)
+        if plan.draft is not None and plan.draft.base == base:
+            made = plan.draft.finish()
+        else:
+            made = commits.make(self.tree.git, self.tree.git_dir, base, plan.steps)
         patches = tuple(replace(patch, commit=id) for patch, id in zip(receipt.patches, made.ids, strict=True))
         tip = made.ids[-1] if made.ids else base
         return replace(receipt, patches=patches), tip, {**files, **made.files}
@@ -265,6 +272,11 @@ class Checkout:
     @cached_property
     def _move(self) -> GitMove:
         return GitMove(self.tree, self.state_dir, self.faults)
+
+
+def _base(old: Receipt | None, head: Head) -> str:
+    """The commit that the series stands on, or shall."""
+    return old.base if old is not None and old.base else head.commit
 
 
 def _tip(found: Receipt) -> str:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 
 from patchctl.errors import EnvironmentFailed, Problem, Refused
 from patchctl.git import Git
@@ -46,6 +47,55 @@ def make(git: Git, git_dir: Path, base: str, steps: Iterable[Step]) -> Made:
     made = tuple(line.decode() for line in said[: len(ids)])
     _prove(touched, said[len(ids) :])
     return Made(made, {path: after for path, (after, _) in touched.items()})
+
+
+class Draft:
+    """Commits in the making while their steps are still being worked out, on the machine's other core.
+
+    Like :func:`make` it writes objects alone, which nothing refers to if it is given up.
+    """
+
+    def __init__(self, git: Git, git_dir: Path, base: str) -> None:
+        self.base = base
+        self._steps: SimpleQueue[Step | type[_GivenUp] | None] = SimpleQueue()
+        self._made: Made | None = None
+        self._fault: BaseException | None = None
+        self._worker = threading.Thread(target=self._work, args=(git, git_dir), daemon=True)
+        self._worker.start()
+
+    def add(self, step: Step) -> None:
+        """Make a commit of ``step`` on the ones before it."""
+        self._steps.put(step)
+
+    def finish(self) -> Made:
+        """What was made of all steps. Raises as :func:`make`."""
+        self._steps.put(None)
+        self._worker.join()
+        if self._made is None:
+            assert self._fault is not None, "the worker ends with a result or a fault"
+            raise self._fault
+        return self._made
+
+    def close(self) -> None:
+        """Give up what was not finished; the commits were never heard of."""
+        self._steps.put(_GivenUp)
+        self._worker.join()
+
+    def _work(self, git: Git, git_dir: Path) -> None:
+        try:
+            self._made = make(git, git_dir, self.base, self._asked())
+        except BaseException as fault:
+            self._fault = fault
+
+    def _asked(self) -> Iterator[Step]:
+        while (step := self._steps.get()) is not None:
+            if isinstance(step, type):
+                raise step
+            yield step
+
+
+class _GivenUp(Exception):
+    """The commits are not wanted any more."""
 
 
 def _stream(
@@ -100,21 +150,21 @@ def _import(git: Git, git_dir: Path, commands: Iterator[bytes]) -> list[bytes]:
     answers: list[bytes] = []
     listener = threading.Thread(target=_drain, args=(process, answers), daemon=True)
     listener.start()
-    try:
-        with process:
+    with process:
+        try:
             with contextlib.suppress(BrokenPipeError):  # why it hung up, it says on stderr
                 for piece in commands:
                     process.stdin.write(piece)
                 process.stdin.flush()
+        finally:
+            # Also when there are no more commands to come: a stream that ends early ends it, and leaves nothing behind
+            # but a report for whoever wrote the program. The listener must be done before its pipe is closed.
             with contextlib.suppress(BrokenPipeError):
                 process.stdin.close()
             complaint = process.stderr.read().decode(errors="replace").strip()
             listener.join()
-    except BaseException:
-        process.kill()
-        raise
+            (git_dir / f"fast_import_crash_{process.pid}").unlink(missing_ok=True)
     if process.returncode:
-        (git_dir / f"fast_import_crash_{process.pid}").unlink(missing_ok=True)
         reason = next((line for line in complaint.splitlines() if line.startswith("fatal:")), complaint)
         raise EnvironmentFailed(Problem("git", f"git fast-import could not write the commits: {reason}"))
     return answers[0].splitlines()

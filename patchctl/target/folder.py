@@ -106,6 +106,9 @@ class FolderPlace:
         with self._opened() as root:
             transaction.recover(root, self._state)
 
+    def draft(self) -> None:
+        """There is no history here."""
+
     def in_the_way(self, paths: Mapping[str, FileState | None]) -> tuple[Problem, ...]:
         problems: list[Problem] = []
         names = {path: self.local(path) for path in paths}

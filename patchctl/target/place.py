@@ -18,6 +18,7 @@ from patchctl.series.receipt import Receipt
 
 if TYPE_CHECKING:
     from patchctl.engine.model import Mail
+    from patchctl.target.commits import Draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ class WritePlan:
 
     ``moves`` is the net effect on the files. ``steps`` is the whole series as it shall stand, from the
     pristine tree on (a checkout makes one commit of each; other places ignore it). ``receipt`` is what
-    the place shall say of itself afterwards, None for nothing.
+    the place shall say of itself afterwards, None for nothing. ``draft`` are the commits of ``steps``, if they
+    were begun while the steps were worked out.
     """
 
     moves: Mapping[str, Move]
@@ -51,6 +53,7 @@ class WritePlan:
     receipt: Receipt | None = None
     commit: bool = True
     pristine: Mapping[str, FileState | None] = field(default_factory=dict)
+    draft: Draft | None = None
 
 
 class Place(Protocol):
@@ -97,6 +100,9 @@ class Place(Protocol):
 
         The mapping gives the state each path is expected in.
         """
+
+    def draft(self) -> Draft | None:
+        """Begin the commits that the next :meth:`write` will want; None where there are none to make."""
 
     def write(self, plan: WritePlan) -> Receipt | None:
         """Do all of ``plan`` or none of it, read the result back, and return the receipt as it was stored.

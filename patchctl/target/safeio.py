@@ -24,7 +24,8 @@ LARGEST = 256 * 1024 * 1024
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PIECE = 1 << 20
-_KEPT_OPEN = 16
+# A transaction goes over its files five times; the folders of a large one fit, and few systems allow less.
+_KEPT_OPEN = 128
 _NOT_NAMES = frozenset({"", ".", ".."})
 
 
@@ -52,7 +53,7 @@ class Root:
         return cls(path, descriptor, faults or Faults())
 
     def close(self) -> None:
-        self._forget()
+        self.forget()
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -152,7 +153,7 @@ class Root:
 
     def rmdir(self, path: str) -> bool:
         """Remove the folder ``path`` if it is empty, and say whether it is gone."""
-        self._forget()
+        self.forget()
         self.faults.point("rmdir", path)
         with self.parent(path) as (folder, name):
             if folder is None:
@@ -251,8 +252,8 @@ class Root:
         self._near[path] = current
         return current
 
-    def _forget(self) -> None:
-        """A folder that goes away may come back as another one."""
+    def forget(self) -> None:
+        """Find every folder anew from now on: one that went away may have come back as another one."""
         while self._near:
             os.close(self._near.popitem()[1])
 

@@ -306,7 +306,8 @@ class _Run:
                 return
 
     def _prove(self) -> None:
-        """Read everything back. What a write call said is no proof."""
+        """Read everything back. What a write call said is no proof, nor a folder that was open all the while."""
+        self._root.forget()
         wrong = []
         for change in self._work:
             found = stamp(self._home(change.of_state).read(change.path))

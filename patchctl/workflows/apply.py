@@ -7,9 +7,10 @@ Everything is computed before the first byte is written; the place then writes a
 
 from __future__ import annotations
 
-import platform
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from patchctl import __version__
 from patchctl.engine.model import LINK, FileState
@@ -22,6 +23,9 @@ from patchctl.workflows.faults import Faults
 from patchctl.workflows.layers import locked_layers, locked_target, outline
 from patchctl.workflows.motion import irreversible, put_on, take_back
 from patchctl.workflows.stack import Layer, Stack, States, read_states, stamp
+
+if TYPE_CHECKING:
+    from patchctl.target.commits import Draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +97,16 @@ def apply(
         faults.settle()
         stack = Stack(layers)
         new = _receipt(project, tag, source, locked, stack)
-        plan = _plan(place, stack, standing, new, commit)
-        outcomes = _outcomes(stack, old, plan)
-        if plan is not None and not check:
-            stored = place.write(plan)
-            outcomes = _with_commits(outcomes, stored)
+        draft = place.draft() if commit and not check and _differs(place, stack, standing, new) else None
+        try:
+            plan = _plan(place, stack, standing, new, commit, draft)
+            outcomes = _outcomes(stack, old, plan)
+            if plan is not None and not check:
+                stored = place.write(plan)
+                outcomes = _with_commits(outcomes, stored)
+        finally:
+            if draft is not None:
+                draft.close()
     return ApplyReport(tag, source, place, locked.digest(), outcomes, recovered, check)
 
 
@@ -216,15 +225,31 @@ def _look(place: Place, stack: Stack, old: Receipt | None, wanted: tuple[str, st
     return _Standing(old, before, there, found)
 
 
-def _plan(place: Place, stack: Stack, standing: _Standing, new: Receipt, commit: bool) -> WritePlan | None:
+def _differs(place: Place, stack: Stack, standing: _Standing, new: Receipt) -> bool:
+    """Whether there will be something to commit, as far as hashes tell."""
+    moved = any(
+        stamp(state) != (stack.final(path) if path in stack.chains else standing.before.pristine(path))
+        for path, state in standing.found.items()
+    )
+    return place.kind == "checkout" and (moved or (standing.old is not None and not _same(standing.old, new, True)))
+
+
+def _plan(
+    place: Place, stack: Stack, standing: _Standing, new: Receipt, commit: bool, draft: Draft | None
+) -> WritePlan | None:
     """What has to be written, or None when the place holds the series already."""
+
+    def tell(layer: Layer, files: States) -> None:
+        if draft is not None:
+            draft.add(Step(layer.id, layer.patch.mail, files))
+
     there, found, old = standing.there, standing.found, standing.old
     faults = Faults()
     pristine: dict[str, FileState | None] = {}
     steps: list[dict[str, FileState | None]] = []
     with faults.noted():
         pristine = _pristine(stack, standing.before, found)
-        steps = put_on(stack, pristine)
+        steps = put_on(stack, pristine, tell)
     with faults.noted():
         if blocked := place.in_the_way(there):
             raise Refused(blocked)
@@ -253,6 +278,7 @@ def _plan(place: Place, stack: Stack, standing: _Standing, new: Receipt, commit:
         receipt=new,
         commit=commit,
         pristine=pristine,
+        draft=draft,
     )
 
 
@@ -331,7 +357,7 @@ def _receipt(project: Project, tag: str, source: str, locked: LockedTarget, stac
         source=source,
         lock_digest=locked.digest(),
         tool=f"patchctl {__version__}",
-        python=platform.python_version(),
+        python=".".join(map(str, sys.version_info[:3])),
         patches=stack.applied(),
     )
 

@@ -6,7 +6,7 @@ Every step is compared with the recorded blob ids, so that nothing rests on a pa
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from patchctl.engine import strict
@@ -32,9 +32,12 @@ def take_back(stack: Stack, states: States, at: Mapping[str, int]) -> dict[str, 
     return now
 
 
-def put_on(stack: Stack, pristine: States) -> list[dict[str, FileState | None]]:
+def put_on(
+    stack: Stack, pristine: States, tell: Callable[[Layer, States], None] = lambda layer, files: None
+) -> list[dict[str, FileState | None]]:
     """For each layer in order, its files as it leaves them, proved against the footprint.
 
+    ``tell`` is called with each as soon as it is known, and no more once a patch has failed.
     Raises DecisionNeeded when a patch does not fit its own pre-image exactly, Refused when one is unsafe, or fits
     and yet makes something else than was recorded. All that can be told of all layers is in it.
     """
@@ -51,6 +54,8 @@ def put_on(stack: Stack, pristine: States) -> list[dict[str, FileState | None]]:
             open_files.update(layer.after)
         now.update(result)
         steps.append({file.path: now[file.path] for file in layer.files})
+        if not open_files:
+            tell(layer, steps[-1])
     with faults.noted():
         check_folders(now, now)
     faults.settle()

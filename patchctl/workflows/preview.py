@@ -48,5 +48,8 @@ class Preview:
     def in_the_way(self, paths: Mapping[str, FileState | None]) -> tuple[Problem, ...]:
         return ()
 
+    def draft(self) -> None:
+        """Nothing will be written."""
+
     def write(self, plan: WritePlan) -> Receipt | None:
         raise AssertionError("a preview is only ever looked at")
