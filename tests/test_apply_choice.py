@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tests.projects import SERIES, Bench, git
+from tests.projects import SERIES, Bench, environment, git
 
 
 def build(bench: Bench) -> Path:
@@ -80,3 +82,14 @@ def test_commits_that_were_begun_and_given_up_leave_nothing(bench: Bench) -> Non
     assert (git(place.folder, "for-each-ref"), git(place.folder, "rev-parse", "HEAD")) == before
     assert not list((place.folder / ".git").glob("fast_import_crash_*"))
     assert not list((place.folder / ".git").rglob("tmp_*"))
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_without_standard_streams_the_work_is_done_all_the_same(bench: Bench, closed: str) -> None:
+    place = bench.place("tree")
+    command = [sys.executable, "-m", "patchctl", "--json", "apply", *place.options]
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *command], cwd=bench.project, env=environment(), check=False
+    )
+    assert done.returncode == 0
+    assert place.holds(SERIES)

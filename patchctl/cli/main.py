@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import importlib
+import os
 import signal
 import sys
+from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -79,6 +81,7 @@ def group(ctx: click.Context, /, directory: str | None, **common: Any) -> None:
 def run(argv: list[str] | None = None) -> NoReturn:
     """Run the command line ``argv`` (default: the process's) and exit with its code."""
     args = sys.argv[1:] if argv is None else argv
+    _open_streams()
     signal.signal(signal.SIGTERM, _terminated)
     # A command lives for a moment and makes values without cycles: looking for some takes a tenth of its time.
     gc.disable()
@@ -91,6 +94,19 @@ def run(argv: list[str] | None = None) -> NoReturn:
     except click.Abort:
         code = 130
     sys.exit(code or 0)
+
+
+def _open_streams() -> None:
+    """Give a process that was started without standard streams some that lead nowhere.
+
+    Otherwise the first file that it opens gets the number of one, and what is printed goes into that.
+    """
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - for as long as the process lives
 
 
 def _terminated(number: int, frame: FrameType | None) -> NoReturn:

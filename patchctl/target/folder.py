@@ -47,7 +47,8 @@ def load_receipt(path: Path, state: FileState | None) -> Receipt | None:
         return receipts.load(state.data)
     except ValueError as error:
         message = f"{path} can't be read as a receipt ({error}). Was it written by a later patchctl, or edited?"
-        raise Refused(Problem("receipt", message, file=str(path))) from None
+        step = f"rm {path}, then patchctl apply: the files are proved by the lock"
+        raise Refused(Problem("receipt", message, file=str(path), next=step)) from None
 
 
 class FolderPlace:
