@@ -42,10 +42,10 @@ class Step:
 class WritePlan:
     """All that one transaction writes. Paths are the repository's.
 
-    ``moves`` is the net effect on the files. ``steps`` is the whole series as it shall stand, from the
-    pristine tree on (a checkout makes one commit of each; other places ignore it). ``receipt`` is what
-    the place shall say of itself afterwards, None for nothing. ``draft`` are the commits of ``steps``, if they
-    were begun while the steps were worked out.
+    ``moves`` is the net effect on the files. ``steps`` is the whole series as it shall stand, from the pristine
+    tree on; a checkout makes one commit of each, other places ignore it. ``draft`` are those commits, if they were
+    begun while the steps were worked out; then ``steps`` need not be held. ``receipt`` is what the place shall say of
+    itself afterwards, None for nothing.
     """
 
     moves: Mapping[str, Move]

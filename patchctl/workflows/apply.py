@@ -18,7 +18,7 @@ from patchctl.errors import DecisionNeeded, InvalidInput, Problem, Refused
 from patchctl.series.lock import LockedPatch, LockedTarget
 from patchctl.series.project import Project
 from patchctl.series.receipt import Receipt, TouchedFile
-from patchctl.target.place import Move, Place, Step, WritePlan
+from patchctl.target.place import Move, Place, WritePlan
 from patchctl.workflows.faults import Faults
 from patchctl.workflows.layers import locked_layers, locked_target, outline
 from patchctl.workflows.motion import irreversible, put_on, take_back
@@ -238,18 +238,13 @@ def _plan(
     place: Place, stack: Stack, standing: _Standing, new: Receipt, commit: bool, draft: Draft | None
 ) -> WritePlan | None:
     """What has to be written, or None when the place holds the series already."""
-
-    def tell(layer: Layer, files: States) -> None:
-        if draft is not None:
-            draft.add(Step(layer.id, layer.patch.mail, files))
-
     there, found, old = standing.there, standing.found, standing.old
     faults = Faults()
     pristine: dict[str, FileState | None] = {}
-    steps: list[dict[str, FileState | None]] = []
+    final: dict[str, FileState | None] = {}
     with faults.noted():
         pristine = _pristine(stack, standing.before, found)
-        steps = put_on(stack, pristine, tell)
+        final = put_on(stack, pristine, draft.add) if draft is not None else put_on(stack, pristine)
     with faults.noted():
         if blocked := place.in_the_way(there):
             raise Refused(blocked)
@@ -257,9 +252,6 @@ def _plan(
         if place.kind != "checkout" and (problems := irreversible(stack)):
             raise Refused(problems)
     faults.settle()
-    final = dict(pristine)
-    for step in steps:
-        final.update(step)
     changed = {path for path in found if stamp(found[path]) != stamp(final[path])}
     if not changed and _same(old, new, commit and place.kind == "checkout"):
         return None
@@ -274,7 +266,6 @@ def _plan(
             for path in found
             if path in changed or old is None
         },
-        steps=tuple(Step(layer.id, layer.patch.mail, files) for layer, files in zip(stack.layers, steps, strict=True)),
         receipt=new,
         commit=commit,
         pristine=pristine,

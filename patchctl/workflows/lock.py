@@ -92,7 +92,7 @@ def footprint(project: Project, tag: str, tree: pristine.PristineTree, old: Lock
     """
     target = project.series.targets[tag]
     layers = together.each(target.patches, lambda id: _layer(project, tag, id))
-    patches = dict(zip(target.patches, together.each(layers, lambda layer: layer.patch), strict=True))
+    patches = dict(zip(target.patches, together.each(layers, lambda layer: layer.read()), strict=True))
     states = tree.read(path for patch in patches.values() for path in _wanted(patch))
     if not tree.modes:
         states = {path: _with_mode(path, state, patches.values(), old) for path, state in states.items()}

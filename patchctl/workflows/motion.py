@@ -12,6 +12,7 @@ from dataclasses import replace
 from patchctl.engine import strict
 from patchctl.engine.model import Change, FilePatch, FileState, Patch
 from patchctl.errors import DecisionNeeded, Problem, Refused
+from patchctl.target.place import Step
 from patchctl.workflows.faults import Faults
 from patchctl.workflows.stack import Layer, Stack, States, stamp
 
@@ -33,33 +34,32 @@ def take_back(stack: Stack, states: States, at: Mapping[str, int]) -> dict[str, 
 
 
 def put_on(
-    stack: Stack, pristine: States, tell: Callable[[Layer, States], None] = lambda layer, files: None
-) -> list[dict[str, FileState | None]]:
-    """For each layer in order, its files as it leaves them, proved against the footprint.
+    stack: Stack, pristine: States, tell: Callable[[Step], None] = lambda step: None
+) -> dict[str, FileState | None]:
+    """The files as the last layer leaves them, each layer proved against the footprint.
 
-    ``tell`` is called with each as soon as it is known, and no more once a patch has failed.
+    ``tell`` is called with what each layer makes of its files as soon as that is known, and no more once one failed.
     Raises DecisionNeeded when a patch does not fit its own pre-image exactly, Refused when one is unsafe, or fits
     and yet makes something else than was recorded. All that can be told of all layers is in it.
     """
     now = dict(pristine)
-    steps = []
     faults = Faults()
     open_files: set[str] = set()  # what a patch that failed would have made of them, nobody knows
     for layer in stack.layers:
         result: States = {}
         if open_files.isdisjoint(layer.after):
             with faults.noted():
-                result = _applied(layer, now)
+                patch = layer.read()
+                result = _applied(layer, patch, now)
         if not result:
             open_files.update(layer.after)
         now.update(result)
-        steps.append({file.path: now[file.path] for file in layer.files})
         if not open_files:
-            tell(layer, steps[-1])
+            tell(Step(layer.id, patch.mail, {file.path: now[file.path] for file in layer.files}))
     with faults.noted():
         check_folders(now, now)
     faults.settle()
-    return steps
+    return now
 
 
 def check_folders(paths: Iterable[str], now: States, patch: str | None = None) -> None:
@@ -80,9 +80,9 @@ def check_folders(paths: Iterable[str], now: States, patch: str | None = None) -
         raise Refused(problems)
 
 
-def _applied(layer: Layer, now: dict[str, FileState | None]) -> States:
+def _applied(layer: Layer, patch: Patch, now: dict[str, FileState | None]) -> States:
     try:
-        result = strict.apply_patch(layer.patch, now.get)
+        result = strict.apply_patch(patch, now.get)
     except DecisionNeeded as misfits:
         raise DecisionNeeded(_inexact(layer, misfits)) from None
     _prove(layer, result)
@@ -94,7 +94,7 @@ def irreversible(stack: Stack) -> list[Problem]:
     """The patches that could be applied and never taken back."""
     problems = []
     for layer in stack.layers:
-        for section in layer.patch.files:
+        for section in layer.read().files:
             if section.change in _MAKES:
                 continue
             try:
@@ -107,15 +107,16 @@ def irreversible(stack: Stack) -> list[Problem]:
 
 
 def _reverse(layer: Layer, live: Mapping[str, bool | None], now: dict[str, FileState | None]) -> None:
+    patch = layer.read()
     before = {file.path: file.before for file in layer.files}
     made = {path for path, stamp_before in before.items() if stamp_before is None and live[path]}
     sections = tuple(
         _reversed(layer, section)
-        for section in reversed(layer.patch.files)
+        for section in reversed(patch.files)
         if _is_on(layer, section, live) and section.change not in _MAKES
     )
     try:
-        result = strict.apply_patch(Patch(layer.id, layer.patch.mail, sections), now.get)
+        result = strict.apply_patch(Patch(layer.id, patch.mail, sections), now.get)
     except DecisionNeeded as misfits:
         raise Refused(_inexact(layer, misfits)) from None
     now.update(result)

@@ -38,9 +38,11 @@ class Layer:
     files: tuple[TouchedFile, ...]
     data: bytes
 
-    @cached_property
-    def patch(self) -> Patch:
-        """The patch as read. Raises Refused when its file is unsafe or holds more than one."""
+    def read(self) -> Patch:
+        """The patch as read, anew at every call: those of a long series need not all be held.
+
+        Raises Refused when its file is unsafe or holds more than one.
+        """
         from patchctl.engine import reader  # the gate of an entrypoint compares hashes alone, and has no time for it
 
         found = reader.read(self.data, self.id, strip=1, known=self.files != ())

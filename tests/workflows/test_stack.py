@@ -11,6 +11,7 @@ import pytest
 from patchctl.engine.model import EXECUTABLE, LINK, REGULAR, FileState, blob_id
 from patchctl.errors import DecisionNeeded, Problem, Refused
 from patchctl.series.receipt import Receipt, Stamp, TouchedFile
+from patchctl.target.place import Step
 from patchctl.workflows.motion import irreversible, put_on, take_back
 from patchctl.workflows.stack import Chain, Layer, Stack, read_states, stamp
 
@@ -170,7 +171,7 @@ class TestTakeBack:
 
     def test_binary_without_its_reverse_half(self) -> None:
         stack = Stack([layer("bin", one_way(b"y", b"\0"), x=(state("y"), state("\0")))])
-        assert put_on(stack, {"x.py": state("y")}) == [{"x.py": state("\0")}]
+        assert put_on(stack, {"x.py": state("y")}) == {"x.py": state("\0")}
         (problem,) = irreversible(stack)
         assert (problem.kind, problem.patch, problem.file) == ("irreversible", "bin", "x.py")
         with pytest.raises(Refused) as caught:
@@ -187,8 +188,9 @@ class TestTakeBack:
 class TestPutOn:
     def test_each_step(self) -> None:
         stack = Stack([edit("one", "f", "a\n", "b\n"), RENAMED, edit("two", "f", "b\n", "c\n")])
-        steps = put_on(stack, {"f.py": state("a\n"), "old.py": state("one\ntwo\n"), "new.py": None})
-        assert steps == [
+        steps: list[Step] = []
+        put_on(stack, {"f.py": state("a\n"), "old.py": state("one\ntwo\n"), "new.py": None}, steps.append)
+        assert [step.files for step in steps] == [
             {"f.py": state("b\n")},
             {"old.py": None, "new.py": state("one\n2\n")},
             {"f.py": state("c\n")},
@@ -278,6 +280,6 @@ class TestFolders:
         files = (TouchedFile("f.py/x", None, stamp(state("x\n"))),)
         inside = Layer("inside", "0", files, section("f.py/x", None, "x\n").encode())
         stack = Stack([edit("gone", "f", "a\n", None), inside])
-        assert put_on(stack, {"f.py": state("a\n"), "f.py/x": None})[-1] == {"f.py/x": state("x\n")}
+        assert put_on(stack, {"f.py": state("a\n"), "f.py/x": None}) == {"f.py": None, "f.py/x": state("x\n")}
         with pytest.raises(Refused):
             put_on(Stack([inside, edit("other", "f", "a\n", "b\n")]), {"f.py": state("a\n"), "f.py/x": None})
