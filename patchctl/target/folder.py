@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -20,6 +21,7 @@ from patchctl.target.locking import FolderLock
 from patchctl.target.safeio import Root, failed
 
 if TYPE_CHECKING:
+    from patchctl.target.commits import Draft
     from patchctl.target.place import WritePlan
     from patchctl.target.transaction import Change
 
@@ -51,7 +53,7 @@ def load_receipt(path: Path, state: FileState | None) -> Receipt | None:
         raise Refused(Problem("receipt", message, file=str(path), next=step)) from None
 
 
-class FolderPlace:
+class FolderPlace(ABC):
     """The part of :class:`patchctl.target.place.Place` that both share."""
 
     kind = ""
@@ -107,8 +109,8 @@ class FolderPlace:
         with self._opened() as root:
             transaction.recover(root, self._state)
 
-    def draft(self) -> None:
-        """There is no history here."""
+    def draft(self) -> Draft | None:
+        return None  # there is no history here
 
     def in_the_way(self, paths: Mapping[str, FileState | None]) -> tuple[Problem, ...]:
         problems: list[Problem] = []
@@ -132,9 +134,9 @@ class FolderPlace:
             raise Refused(Problem("forbidden", forbidden, file=name))
         return root.read(name)
 
+    @abstractmethod
     def _forbidden(self, name: str) -> str | None:
         """Why the file ``name`` of this place must not be touched by a patch, None if it may."""
-        raise NotImplementedError
 
     def _outside(self, path: str) -> Problem:
         mapping = ", ".join(f"{old or './'} to {new or './'}" for old, new in self._layout.items()) or "nothing"
