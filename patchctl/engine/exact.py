@@ -26,13 +26,14 @@ class Miss:
 def apply(hunks: Sequence[Hunk], data: bytes) -> bytes | list[Miss]:
     """``data`` with ``hunks`` applied, or every reason why they do not fit."""
     lines = split(data)
+    index = Lines(lines)  # made when the first miss asks for it, once for all of them
     out: list[bytes] = []
     done = 0
     misses: list[Miss] = []
     for number, hunk in enumerate(hunks, 1):
         old = hunk.old
         at = hunk.old_start - 1 if old else hunk.old_start
-        miss = _fits(number, hunk, old, lines, at)
+        miss = _fits(number, hunk, old, index, at)
         if miss is None and not misses:
             out += lines[done:at]
             new = hunk.new
@@ -59,10 +60,11 @@ def _crlf(lines: Sequence[Line]) -> tuple[Line, ...]:
     return tuple(Line(line.op, line.data[:-1] + b"\r\n" if line.data.endswith(b"\n") else line.data) for line in lines)
 
 
-def _fits(number: int, hunk: Hunk, old: tuple[bytes, ...], lines: list[bytes], at: int) -> Miss | None:
+def _fits(number: int, hunk: Hunk, old: tuple[bytes, ...], index: Lines, at: int) -> Miss | None:
+    lines = index.lines
     end = at + len(old)
     if at > len(lines) or tuple(lines[at:end]) != old:
-        return _explain(number, old, lines, at)
+        return _explain(number, old, index, at)
     marks = [line.op for line in hunk.lines]
     if marks[0] is Op.CONTEXT and marks[-1] is not Op.CONTEXT and end != len(lines):
         reason = f"it has no context below, so it ends the file, but the file goes on at line {end + 1}"
@@ -85,8 +87,9 @@ def _joined(number: int, new: tuple[bytes, ...], out: list[bytes]) -> Miss | Non
     return None
 
 
-def _explain(number: int, old: tuple[bytes, ...], lines: list[bytes], at: int) -> Miss:
+def _explain(number: int, old: tuple[bytes, ...], index: Lines, at: int) -> Miss:
     """Say what stands in the file instead: the first line that differs, how it differs, and where the lines are now."""
+    lines = index.lines
     offset = next((i for i, line in enumerate(old) if at + i >= len(lines) or lines[at + i] != line), 0)
     expected = old[offset] if old else b""
     where = at + offset + 1
@@ -96,7 +99,7 @@ def _explain(number: int, old: tuple[bytes, ...], lines: list[bytes], at: int) -
         found = lines[at + offset]
         kind, reason = _difference(expected, found)
         reason = f"line {where}: expected {_shown(expected)}, found {_shown(found)}{reason}"
-    places = Lines(lines).find(old, 2) if old else []
+    places = index.find(old, 2) if old else []
     if len(places) == 1:
         moved = places[0] - at
         unit = "line" if abs(moved) == 1 else "lines"

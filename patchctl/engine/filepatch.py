@@ -18,7 +18,6 @@ from patchctl.errors import Refused
 
 _EMPTY_BLOB = blob_id(b"")
 _SUBPROJECT = rb"Subproject commit [0-9a-f]{40,64}(?:-dirty)?\n?"
-_DIFFER = rb"(?:Binary files|Files) .+ and .+ differ\r?|Binary file .+ has changed.*"
 
 # What may follow a header without a body, besides a blank line: another section, a mail's end, a fence.
 _NEXT = (b"diff ", b"--- ", b"-- ", b"Index: ", b"From ", b"commit ", b"Only in ", b"Binary ", b"Submodule ", b"```")
@@ -44,7 +43,7 @@ def read_git(source: Source, at: int, scan: Scan) -> int:
         if header.old is None:
             raise source.refused("junk", f"{header.shown} has hunks but no ---/+++ lines", header.shown)
         return _with_hunks(source, header, end, scan)
-    if re.fullmatch(_DIFFER, line):
+    if differing(line) is not None:
         raise omitted(source, header.shown)
     if header.old is not None:
         raise source.refused("no-hunks", f"{header.shown} has ---/+++ lines, but no hunk behind them", header.shown)
@@ -66,6 +65,18 @@ def read_plain(source: Source, at: int, scan: Scan) -> int:
     if end == len(source.lines) or not source.lines[end].startswith(b"@@"):
         raise source.refused("no-hunks", f"{header.shown} has ---/+++ lines, but no hunk behind them", header.shown)
     return _with_hunks(source, header, end, scan)
+
+
+def differing(line: bytes) -> bytes | None:
+    """The file of which ``line`` says no more than that its sides differ; None for any other line."""
+    # By hand: a pattern with two open ends tries all pairs of places, and a patch may hold a line of megabytes.
+    line = line.rstrip(b"\r")
+    for start in (b"Binary files ", b"Files "):
+        if line.startswith(start) and line.endswith(b" differ"):
+            old, _, new = line[len(start) : -len(b" differ")].rpartition(b" and ")
+            return old if old and new else None
+    name, changed, _ = line.removeprefix(b"Binary file ").partition(b" has changed")
+    return name if line.startswith(b"Binary file ") and name and changed else None
 
 
 def omitted(source: Source, name: str) -> Refused:
@@ -102,8 +113,8 @@ def _with_binary(source: Source, header: Header, at: int, scan: Scan) -> int:
 
 def _without_body(source: Source, header: Header, end: int, scan: Scan) -> int:
     """A ``diff --git`` line (and index line) with nothing behind: harmless if more of the diff follows."""
-    rest = source.lines[end:]
-    if not any(line.startswith((b"diff --git ", b"--- ")) for line in rest):
+    lines = source.lines  # not sliced: thousands of such headers may follow each other
+    if not any(lines[at].startswith((b"diff --git ", b"--- ")) for at in range(end, len(lines))):
         raise source.refused("truncated", f"the patch ends behind the header of {header.shown}", header.shown)
     scan.notes.append(f"line {source.number(header.at)}: a header without a body ({header.shown}) was left out")
     return end

@@ -110,7 +110,7 @@ def compose(
     shift = 0
     starts: list[int | None] = []
     floor = 0
-    for index, (hunk, item) in enumerate(zip(hunks, landings, strict=True)):
+    for hunk, item, limit in zip(hunks, landings, _next_starts(landings, len(lines)), strict=True):
         if isinstance(item, Landing):
             starts.append(item.at + shift)
             shift += sum(len(edit.new) - (edit.end - edit.start) for edit in item.edits)
@@ -122,9 +122,8 @@ def compose(
             floor = max([floor, *(edit.end for edit in item.edits)])
             continue
         starts.append(None)
-        stop = _next_start(landings[index + 1 :], len(lines))
-        start = min(max(item.near, floor), stop)
-        end = max(min(start + len(hunk.old), stop), start)
+        start = min(max(item.near, floor), limit)
+        end = max(min(start + len(hunk.old), limit), start)
         asked = question(lines, start, end, hunk.old, hunk.new)
         edits.append(asked)
         floor = max(floor, asked.end)
@@ -133,9 +132,14 @@ def compose(
     return Composed(b"".join(t for t, _ in made), tuple(i for _, i in made), tuple(starts), conflict)
 
 
-def _next_start(later: Sequence[Landing | Miss], end: int) -> int:
-    starts = (edit.start for item in later if isinstance(item, Landing) for edit in item.edits)
-    return min(starts, default=end)
+def _next_starts(landings: Sequence[Landing | Miss], end: int) -> list[int]:
+    """For each of ``landings``, where the first edit of those behind it begins; ``end`` where there is none."""
+    out: list[int] = []
+    for item in reversed(landings):
+        out.append(end)
+        if isinstance(item, Landing):
+            end = min([end, *(edit.start for edit in item.edits)])
+    return out[::-1]
 
 
 def _forward(target: Target, hunks: Sequence[Hunk], known: Known, base: Base | None, only: str) -> list[Landing | Miss]:

@@ -85,7 +85,7 @@ def _message(data: bytes, name: str, first: int) -> Message:
     source = Source.of(data, name, first)
     start = next(index for index, line in enumerate(source.lines) if line.strip())
     line = source.lines[start]
-    if not (line.startswith(b"From ") and (re.fullmatch(_GIT_FROM, line) or re.fullmatch(_ANY_FROM, line))):
+    if not _is_from(line):
         if not re.match(_FIRST_HEADER, line):
             return Message(source)
     else:
@@ -95,23 +95,31 @@ def _message(data: bytes, name: str, first: int) -> Message:
     return _decoded(message, b"\n".join(source.lines[start:]) + (b"" if source.unterminated else b"\n"))
 
 
+def _is_from(line: bytes) -> bool:
+    """Whether ``line`` begins a message of a mailbox."""
+    return re.fullmatch(_FROM_LINE, line) is not None and bool(
+        re.fullmatch(_GIT_FROM, line) or re.fullmatch(_ANY_FROM, line)
+    )
+
+
 def _headers(lines: list[bytes], at: int) -> tuple[dict[str, bytes], int]:
-    found: dict[str, bytes] = {}
+    found: dict[str, list[bytes]] = {}
     key = None
     while at < len(lines):
         line = lines[at].rstrip(b"\r")
         header = re.fullmatch(_HEADER, line)
         if line[:1] in (b" ", b"\t") and key is not None and line.strip():
-            found[key] += b" " + line.strip()
+            found[key].append(line.strip())
         elif header:
             key = header.group(1).decode().lower()
             if key in found:
                 key = "(again)"
-            found[key] = header.group(2).strip()
+            found[key] = [header.group(2).strip()]
         elif not line.startswith(b">From "):
             break
         at += 1
-    return found, at + 1 if at < len(lines) and not lines[at].strip() else at
+    unfolded = {key: b" ".join(parts) for key, parts in found.items()}
+    return unfolded, at + 1 if at < len(lines) and not lines[at].strip() else at
 
 
 def _decoded(message: Message, raw: bytes) -> Message:
@@ -125,14 +133,17 @@ def _decoded(message: Message, raw: bytes) -> Message:
         return message
     from email import message_from_bytes
 
-    parts = [
-        part.get_payload(decode=True) or b""
-        for part in message_from_bytes(raw).walk()
-        if not part.is_multipart() and part.get_content_subtype() != "html"
-    ]
+    source = message.source
+    try:
+        parts = [
+            part.get_payload(decode=True) or b""
+            for part in message_from_bytes(raw).walk()
+            if not part.is_multipart() and part.get_content_subtype() != "html"
+        ]
+    except RecursionError:
+        raise source.refused("attachment", "the parts of the mail are nested too deeply to be a letter") from None
     bodies = [part for part in parts if isinstance(part, bytes)]
     diffs = [part for part in bodies if re.search(_DIFF_LINE, part.replace(b"\r\n", b"\n"))]
-    source = message.source
     if len(diffs) > 1:
         raise source.refused("junk", "several parts of the mail hold a diff: save the right one on its own")
     if diffs and bodies[0] != diffs[0]:
@@ -146,17 +157,18 @@ def _decoded(message: Message, raw: bytes) -> Message:
 def _mail_head(message: Message, above: list[bytes]) -> Mail:
     fields = {key: message.headers.get(key, b"") for key in ("from", "date", "subject")}
     lines = _until_separator(_below_scissors(above))
-    lines = lines[next(_filled(lines), len(lines)) :]
-    while lines and (found := re.fullmatch(_IN_BODY, lines[0])):
-        value, lines = found.group(2), lines[1:]
-        while lines and lines[0][:1] in (b" ", b"\t"):
-            value, lines = value + b" " + lines[0].strip(), lines[1:]
-        fields[found.group(1).decode().lower()] = value
+    at = next(_filled(lines), len(lines))
+    while at < len(lines) and (found := re.fullmatch(_IN_BODY, lines[at])):
+        folded = at + 1
+        while folded < len(lines) and lines[folded][:1] in (b" ", b"\t"):
+            folded += 1
+        fields[found.group(1).decode().lower()] = b" ".join([found.group(2), *map(bytes.strip, lines[at + 1 : folded])])
+        at = folded
     return Mail(
         _author(_header_text(fields["from"])),
         _header_text(fields["date"]),
         _subject(_header_text(fields["subject"])),
-        _joined(lines, message.charset),
+        _joined(lines[at:], message.charset),
     )
 
 
@@ -223,7 +235,7 @@ def _subject(value: str) -> str:
 
 def _header_text(value: bytes) -> str:
     raw = text(value)
-    if "=?" not in raw:
+    if "=?" not in raw or len(raw) > LONGEST_HEADER:  # the library needs the square of its length in time
         return raw
     from email.errors import MessageError
     from email.header import decode_header, make_header

@@ -84,12 +84,15 @@ class Overlay:
 
         ``folders`` is what :meth:`folders` says.
         """
+        hidden = False  # below what was, or is, a file of ours, where nothing of the tree can be
         for folder in ancestors(path):
-            if self.get(folder) is not None:
+            ours = self.changes.get(folder)
+            hidden = hidden or ours is not None
+            state = ours.state if ours is not None else None if hidden else self.tree.get(folder)
+            if state is not None:
                 return folder
         if path in folders:
             return folders[path]
-        hidden = any(folder in self.changes for folder in ancestors(path))
         inside = [name for name in self.tree.below(path) if name not in self.changes] if not hidden else []
         return inside[0] if inside else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from patchctl.engine import filepatch, headers
 from patchctl.engine.filepatch import Scan
@@ -18,7 +19,6 @@ _NOTABLE = re.compile(
 )
 _NORMAL = rb"\d+(?:,\d+)?[acd]\d+(?:,\d+)?\r?"
 _ED = rb"\d+(?:,\d+)?[acdi]\r?"
-_DIFFER = rb"(?:Binary files|Files) (.+) and .+ differ\r?|Binary file (.+) has changed.*"
 _SUBMODULE = rb"Submodule (\S+) (?:[0-9a-f]{7,}\.{2,3}[0-9a-f]{7,}|contains |\(new submodule\)).*"
 _LONE_HEADER = rb"(?:new file|deleted file|old|new) mode \d{6}\r?|(?:rename|copy) (?:from|to) .+"
 
@@ -40,6 +40,7 @@ class _Scanner:
         self.scan = Scan()
         self.index: tuple[int, str] | None = None  # an svn or CVS ``Index:`` line that waits for its section
         self.signed = False
+        self._last: dict[str, int] = {}  # where the last line of a kind stands; what follows is asked for often
 
     def run(self, at: int) -> Scan:
         lines = self.source.lines
@@ -107,9 +108,9 @@ class _Scanner:
 
     def _suspicious(self, at: int, line: bytes) -> None:
         source, lines = self.source, self.source.lines
-        differ = re.fullmatch(_DIFFER, line)
-        if differ:
-            raise filepatch.omitted(source, text(differ.group(1) or differ.group(2)))
+        differing = filepatch.differing(line)
+        if differing is not None:
+            raise filepatch.omitted(source, text(differing))
         submodule = re.fullmatch(_SUBMODULE, line.rstrip(b"\r"))
         if submodule:
             name = text(submodule.group(1))
@@ -130,10 +131,17 @@ class _Scanner:
 
     def _is_ed(self, at: int) -> bool:
         """Whether an ed command at ``at`` is one: its text ends with a dot, or (``d``) there is no diff at all."""
-        following = self.source.lines[at + 1 :]
         if self.source.lines[at].rstrip().endswith(b"d"):
-            return not self.scan.files and not any(line.startswith((b"diff --git ", b"--- ")) for line in following)
-        return any(line.rstrip() == b"." for line in following)
+            begins = self._last_of("diff", lambda line: line.startswith((b"diff --git ", b"--- ")))
+            return not self.scan.files and begins <= at
+        return self._last_of("dot", lambda line: line.rstrip() == b".") > at
+
+    def _last_of(self, kind: str, is_one: Callable[[bytes], bool]) -> int:
+        """The index of the last line that ``is_one`` of a ``kind``; -1 for none."""
+        if kind not in self._last:
+            lines = self.source.lines
+            self._last[kind] = next((at for at in range(len(lines) - 1, -1, -1) if is_one(lines[at])), -1)
+        return self._last[kind]
 
     def _properties(self, at: int, line: bytes) -> int:
         """Skip an svn property section, which ends where the next file begins."""

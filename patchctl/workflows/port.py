@@ -107,11 +107,12 @@ def _names(given: Sequence[str]) -> list[str]:
 
 
 def _bytes(cwd: Path, given: str) -> bytes:
+    most = reader.LARGEST_PATCH + 1  # more is refused; a device would never end
     if given == "-":
-        return sys.stdin.buffer.read()
-    path = cwd / given
+        return sys.stdin.buffer.read(most) if sys.stdin is not None else b""
     try:
-        return path.read_bytes()
+        with (cwd / given).open("rb") as stream:
+            return stream.read(most)
     except FileNotFoundError:
         raise InvalidInput(Problem("no-patch", f"There is no patch file {given}.", patch=given)) from None
     except IsADirectoryError:

@@ -76,12 +76,15 @@ class Chain:
     def as_recorded(self, state: FileState | None) -> FileState | None:
         """``state`` with the executable bit as recorded for these bytes, for places that don't carry that bit.
 
-        A wheel, and so an installed distribution, has no executable files: there the bit tells nothing.
+        A wheel, and so an installed distribution, has no executable files: there the bit tells nothing, unless a
+        patch of the series changes it and nothing else.
         """
         if state is None or state.mode == LINK:
             return state
-        known = next((stamp for stamp in self.stamps if stamp is not None and stamp.blob == state.blob), None)
-        return state if known is None or known.mode == f"{LINK:o}" else FileState(state.data, int(known.mode, 8))
+        modes = [int(stamp.mode, 8) for stamp in self.stamps if stamp is not None and stamp.blob == state.blob]
+        if not modes or state.mode in modes or modes[0] == LINK:
+            return state
+        return FileState(state.data, modes[0])
 
     def changes_mode(self) -> bool:
         """Whether the layers as a whole change the file's mode."""
