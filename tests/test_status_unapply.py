@@ -212,3 +212,14 @@ def test_without_commits_forth_and_back(bench: Bench) -> None:
     assert bench.run("unapply", *place.options).code == 0
     assert (place.picture(), git(place.folder, "rev-parse", "HEAD"), git(place.folder, "ls-files", "-s")) == before
     assert git(place.folder, "status", "--porcelain") == ""
+
+
+def test_a_patch_that_nobody_locked_is_not_passed_over(bench: Bench) -> None:
+    place = bench.place("installed")
+    assert bench.run("apply", *place.options).code == 0
+    series = bench.project / "series.yaml"
+    entry = "  novel:\n    title: New\n    why: a test\n    owner: me\n    upstream: {status: pending}\n"
+    series.write_text(series.read_text().replace("patches: [", "patches: [novel, ") + entry)
+    assert bench.run("status", "-q", *place.options).code == 1
+    run = bench.run("status", "--json", *place.options)
+    assert run.code == 1 and run.states["novel"] == "missing" and "no-lock" in run.kinds

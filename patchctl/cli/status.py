@@ -37,7 +37,8 @@ def command(
     from patchctl.workflows.places import find_stack
 
     found, stack = find_stack(app.cwd, where(app, into, installed, python), target)
-    report = workflow.status(found.place, found.target or "", stack, allow_missing=allow_missing)
+    listed = found.project.target(found.target)[1].patches if found.project is not None else None
+    report = workflow.status(found.place, found.target or "", stack, listed=listed, allow_missing=allow_missing)
     return Result(
         _document(report),
         lambda printer: _text(printer, report),

@@ -186,6 +186,8 @@ def _patch(value: Any) -> LockedPatch:
     if not _HEX64.fullmatch(_text(entry["sha256"])):
         raise ValueError(f"the sha256 of {name} is not 64 hex digits")
     files = tuple(_file(file) for file in _list(entry["files"]))
+    if not files:
+        raise ValueError(f"{name} has no files, and a patch that touches none can't be proved to be anywhere")
     _no_twins((file.path for file in files), f"in {name}, the file")
     reviews = tuple(_review(review) for review in _list(entry.get("reviews", [])))
     return LockedPatch(name, entry["sha256"], files, reviews)

@@ -167,7 +167,8 @@ def _as_locked(start: Path) -> tuple[Found, Stack] | None:
     from patchctl.workflows.layers import outline
 
     try:
-        locked = lock.read(finding.find(start) / lock.FILE_NAME)
+        root = finding.find(start)
+        locked = lock.read(root / lock.FILE_NAME)
         place, patched = detect.open_installed(None, None, None)
         receipt = place.receipt()
         first = environment.find(patched.name)
@@ -177,6 +178,8 @@ def _as_locked(start: Path) -> tuple[Found, Stack] | None:
     hidden = (first.site, first.dist_info) != (patched.site, patched.dist_info)
     if receipt is None or entry is None or hidden or entry.digest() != receipt.lock_digest:
         return None
+    if finding.listed(root, receipt.target) != tuple(patch.id for patch in entry.patches):
+        return None  # a patch that nobody has locked yet, perhaps
     return Found(place, receipt.target, None, receipt.source), outline(entry.patches)
 
 

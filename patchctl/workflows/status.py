@@ -43,9 +43,12 @@ class StatusReport:
     problems: tuple[Problem, ...]
 
 
-def status(place: Place, target: str, stack: Stack, *, allow_missing: bool = False) -> StatusReport:
+def status(
+    place: Place, target: str, stack: Stack, *, listed: Sequence[str] | None = None, allow_missing: bool = False
+) -> StatusReport:
     """Compare what stands in ``place`` with the footprint of ``stack``.
 
+    ``listed`` are the patches that the series has for the target; None where that is known to be those of ``stack``.
     Writes nothing; a file that can't be read honestly (a link in the way) counts as modified.
     """
     if place.interrupted():
@@ -59,6 +62,9 @@ def status(place: Place, target: str, stack: Stack, *, allow_missing: bool = Fal
         _patch(layer.id, layer.files, stack.live(at, index), states, notes) for index, layer in enumerate(stack.layers)
     )
     problems += _complaints(target, receipt, patches, allow_missing)
+    if listed is not None:
+        problems += _unlike(target, receipt, [layer.id for layer in stack.layers], listed)
+        patches += tuple(PatchStatus(id, MISSING, ()) for id in listed if id not in {patch.id for patch in patches})
     return StatusReport(target, place, receipt, patches, tuple(problems))
 
 
@@ -114,6 +120,17 @@ def _complaints(
         why = f"None of the {len(patches)} patches is in this place."
         return [Problem(MISSING, why, wrong[0].id, wrong[0].files[0].file.path, next="patchctl apply")]
     return [_complaint(patch) for patch in wrong]
+
+
+def _unlike(target: str, receipt: Receipt | None, known: Sequence[str], listed: Sequence[str]) -> list[Problem]:
+    """Where the series is not what was compared: patches that nobody has locked, and some that it has no more."""
+    why = "series.yaml lists this patch, and series.lock does not know it: nothing says what it would look like here."
+    problems = [Problem("no-lock", why, id, next=f"patchctl lock {target}") for id in listed if id not in known]
+    applied = [patch.id for patch in receipt.patches] if receipt is not None and receipt.target == target else []
+    why = "The patch is in this place, or in series.lock, and series.yaml does not list it any more."
+    step = "patchctl apply" if set(known) <= set(listed) else f"patchctl lock {target}"
+    gone = (id for id in dict.fromkeys([*known, *applied]) if id not in listed)
+    return problems + [Problem("unlisted", why, id, next=step) for id in gone]
 
 
 def _complaint(patch: PatchStatus) -> Problem:
