@@ -75,7 +75,10 @@ def land(
         return forward
     backward = backward or place(target, turned, known_new)
     if base is not None:
-        backward = [_news(spot, hunk, base) for hunk, spot in zip(hunks, backward, strict=True)]
+        backward = [
+            _news(target, spot, hunk, base, start)
+            for hunk, spot, start in zip(hunks, backward, base.starts, strict=True)
+        ]
     chosen = [_choose(target, hunk, ahead, back) for hunk, ahead, back in zip(hunks, forward, backward, strict=True)]
     return _in_order(hunks, chosen)
 
@@ -223,10 +226,16 @@ def _explained(hunk: Hunk, miss: Miss, base: Target, start: int) -> Miss:
     return replace(miss, message=f"{miss.message} (It was made for {scope}.)") if scope else miss
 
 
-def _news(spot: Spot | Miss, hunk: Hunk, base: Base) -> Spot | Miss:
-    """``spot``, where the result of ``hunk`` stands, unless the base had such lines before anybody changed it."""
-    if isinstance(spot, Spot) and base.target.exact.find(hunk.new, 1):
+def _news(target: Target, spot: Spot | Miss, hunk: Hunk, base: Base, start: int) -> Spot | Miss:
+    """``spot``, where the result of ``hunk`` stands, if that is news, and in the definition that the hunk is for."""
+    if isinstance(spot, Miss):
+        return spot
+    if base.target.exact.find(hunk.new, 1):
         return Miss("context", "What the hunk makes stood in the base already, so it proves nothing.", spot.at)
+    indent = change_indent(hunk)
+    there = base.target.scopes.chain(start + leading(hunk), indent)
+    if target.scopes.chain(spot.at + leading(hunk), indent) != there:
+        return Miss("scope", "What the hunk makes stands in another definition only.", spot.at)
     return spot
 
 
@@ -241,13 +250,19 @@ def _choose(target: Target, hunk: Hunk, ahead: Landing | Miss, back: Spot | Miss
     if isinstance(back, Miss) or not edits_of(hunk, 0):
         return ahead
     if isinstance(ahead, Miss):
-        return _present(target, hunk, back)
+        return ahead if _still_there(target, hunk) else _present(target, hunk, back)
     if ahead.sure or (ahead.method == "exact" and back.method != "exact" and not _beside(hunk, ahead, back)):
         return ahead
     if back.method == "exact" and ahead.method != "exact":
         return _present(target, hunk, back)
     text = f"The hunk fits at line {ahead.at + 1}, and what it adds stands at line {back.at + 1} already."
     return Miss("already-there", text, ahead.at)
+
+
+def _still_there(target: Target, hunk: Hunk) -> bool:
+    """Whether ``hunk`` only deletes, and what it deletes stands in the file yet: its bare context proves nothing."""
+    gone = [line.data for line in hunk.lines if line.op is Op.REMOVE]
+    return len(hunk.old) == len(hunk.new) + len(gone) and bool(target.exact.find(gone, 1))
 
 
 def _beside(hunk: Hunk, ahead: Landing, back: Spot) -> bool:

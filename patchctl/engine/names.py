@@ -72,7 +72,8 @@ def check_installed(path: str) -> str | None:
 def check_link(path: str, target: bytes) -> str | None:
     """Say why a link at ``path`` must not point to ``target``, or None when it stays inside the tree.
 
-    Judged by the text alone, as if no folder on the way were a link itself.
+    Judged by the text alone. So ``..`` may only stand at its beginning, where it speaks of the folders that the link
+    lies in: behind a name that is a link itself it would lead from where that one points.
     """
     name = target.decode("utf-8", "surrogateescape")
     if not name:
@@ -80,13 +81,16 @@ def check_link(path: str, target: bytes) -> str | None:
     if name.startswith("/"):
         return f"{path} is a link to {shown(name)}, which lies outside the tree"
     depth = path.count("/")
+    down = False
     for component in name.split("/"):
         if component == "..":
+            if down:
+                return f"{path} is a link to {shown(name)}, where '..' stands behind a name that may be a link itself"
             depth -= 1
             if depth < 0:
                 return f"{path} is a link to {shown(name)}, which leads outside the tree"
         elif component not in ("", "."):
-            depth += 1
+            down = True
             reason = check(component)
             if reason:
                 return f"{path} is a link to {shown(name)}: {reason}"

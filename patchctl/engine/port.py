@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from patchctl.engine import fileport, prefix
+from patchctl.engine import fileport, links, prefix
 from patchctl.engine.landing import Base
 from patchctl.engine.lines import split
 from patchctl.engine.markers import Labels
-from patchctl.engine.model import Change, FilePatch, FileState, Patch
+from patchctl.engine.model import LINK, Change, FilePatch, FileState, Patch
 from patchctl.engine.outcome import FileRecord, Note, PatchReport
 from patchctl.engine.overlay import Entry, Overlay, Tree
 from patchctl.engine.place import Target
@@ -127,6 +127,7 @@ class _Run:
         if not refused:
             try:
                 problems += self._blocked(changed)
+                links.check([path for path, entry in changed.items() if _is_link(entry)], self.after.get)
             except Refused as error:
                 refused += error.problems
                 problems += error.problems
@@ -288,6 +289,10 @@ class _Run:
                 text = f"{name} can't be written: {other} is in the way."
                 problems.append(Problem("in-the-way", text, file=name))
         return problems
+
+
+def _is_link(entry: Entry) -> bool:
+    return entry.state is not None and entry.state.mode == LINK
 
 
 def _outcome(results: Sequence[Result], problems: Sequence[Problem]) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from patchctl import __version__
+from patchctl.engine import links
 from patchctl.engine.model import LINK, FileState
 from patchctl.errors import DecisionNeeded, InvalidInput, Problem, Refused
 from patchctl.series.lock import LockedPatch, LockedTarget
@@ -245,6 +246,8 @@ def _plan(
     with faults.noted():
         pristine = _pristine(stack, standing.before, found)
         final = put_on(stack, pristine, draft.add) if draft is not None else put_on(stack, pristine)
+        made = [path for path, state in final.items() if state is not None and state.mode == LINK]
+        links.check(made, lambda path: final[path] if path in final else place.read(path))
     with faults.noted():
         if blocked := place.in_the_way(there):
             raise Refused(blocked)

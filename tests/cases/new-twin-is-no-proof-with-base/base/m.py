@@ -1,0 +1,10 @@
+class A:
+    def f(self):
+        a = 1
+        b = 2
+        c = 3
+        X = 9
+        d = 4
+        e = 5
+        return a
+
