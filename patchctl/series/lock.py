@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
+from patchctl.engine import names
 from patchctl.errors import Problem, Refused
 from patchctl.series.files import replace_file
 from patchctl.series.receipt import Stamp, TouchedFile
@@ -80,10 +83,14 @@ class Lock:
 def read(path: Path) -> Lock | None:
     """The lock at ``path``, None if there is none. Raises Refused for one that can't be read or is inconsistent."""
     try:
-        data = path.read_bytes()
+        # Without O_NONBLOCK, opening a named pipe would wait for a writer for ever.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return None
-    return loads(data, path.name)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            _broken(path.name, "it is no regular file")
+        return loads(file.read(_MAX_BYTES + 1), path.name)
 
 
 def loads(data: bytes, name: str = FILE_NAME) -> Lock:
@@ -195,7 +202,10 @@ def _patch(value: Any) -> LockedPatch:
 
 def _file(value: Any) -> TouchedFile:
     entry = _object(value)
-    return TouchedFile(_text(entry["path"]), _stamp(entry["before"]), _stamp(entry["after"]))
+    unsafe = names.check(_text(entry["path"]))
+    if unsafe:
+        raise ValueError(unsafe)
+    return TouchedFile(entry["path"], _stamp(entry["before"]), _stamp(entry["after"]))
 
 
 def _stamp(value: Any) -> Stamp | None:

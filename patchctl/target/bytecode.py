@@ -17,6 +17,7 @@ from typing import Any
 
 from patchctl.engine.state import LINK
 from patchctl.series.receipt import Receipt
+from patchctl.target import originals
 from patchctl.target.safeio import Root
 from patchctl.target.transaction import Change
 
@@ -40,11 +41,13 @@ def kept_by(receipt: Receipt | None) -> Mapping[str, Mapping[str, Any]]:
     found = receipt.extra.get(KEY) if receipt is not None else None
     if not isinstance(found, dict):
         return {}
-    return {path: told for path, told in found.items() if isinstance(told, dict) and _sound(told)}
+    compiled = (name for name in found if name.endswith((".pyc", ".pyo")))
+    return {path: found[path] for path in compiled if isinstance(found[path], dict) and _sound(found[path])}
 
 
 def _sound(told: Mapping[str, Any]) -> bool:
-    return all(isinstance(told.get(key), kind) for key, kind in _KINDS.items()) and f"/{FOLDER}/" in told["kept"]
+    known = all(isinstance(told.get(key), kind) for key, kind in _KINDS.items())
+    return known and originals.possible(told) and f"/{FOLDER}/" in told["kept"]
 
 
 def of(root: Root, source: str) -> list[str]:

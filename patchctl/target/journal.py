@@ -84,15 +84,17 @@ def read(state: Root) -> Journal | None:
         document = json.loads(found.data)
         if document["schema"] != SCHEMA:
             raise ValueError(document["schema"])
+        if document["phase"] not in ("staging", "ready"):
+            raise ValueError(document["phase"])  # to clear it up would throw the way back away
         return Journal(
             phase=document["phase"],
-            token=document["token"],
+            token=_name(document["token"]),
             entries=tuple(_entry(entry) for entry in document["entries"]),
-            made=tuple(document["made"]),
-            folders=document["folders"],
-            note=document["note"],
+            made=tuple(map(_name, document["made"])),
+            folders={_name(path): int(bits) & 0o7777 for path, bits in document["folders"].items()},
+            note=dict(document["note"]),
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
         where = state.path / STANDING
         message = f"{where} is not a journal that this version of patchctl can read."
         raise Refused(Problem("journal", message, file=str(where))) from None
@@ -100,9 +102,14 @@ def read(state: Root) -> Journal | None:
 
 def _entry(document: Mapping[str, Any]) -> Entry:
     before, after = (document[side] and Stamp(**document[side]) for side in ("before", "after"))
-    if not isinstance(document["path"], str):
-        raise TypeError(document["path"])
-    return Entry(document["path"], before, after, document["of_state"], document["soft"])
+    return Entry(_name(document["path"]), before, after, bool(document["of_state"]), bool(document["soft"]))
+
+
+def _name(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    value.encode("utf-8", "surrogateescape")  # raises for what no name can hold
+    return value
 
 
 def mark_done(state: Root) -> None:

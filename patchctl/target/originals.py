@@ -59,7 +59,14 @@ def _facts(root: Root, name: str) -> dict[str, Any] | None:
 
 
 def _sound(facts: object) -> bool:
-    return isinstance(facts, dict) and all(isinstance(facts.get(key), kind) for key, kind in _KINDS.items())
+    if not isinstance(facts, dict) or not all(isinstance(facts.get(key), kind) for key, kind in _KINDS.items()):
+        return False
+    return possible(facts)
+
+
+def possible(facts: Mapping[str, Any]) -> bool:
+    """Whether a file can have the permissions and the time that ``facts`` tell of."""
+    return bool(0 <= facts["permissions"] <= 0o7777 and abs(facts["mtime_ns"]) < 1 << 63)
 
 
 _KINDS = {"blob": str, "mode": str, "permissions": int, "mtime_ns": int}

@@ -37,12 +37,14 @@ def original(now: bytes, undo: Mapping[str, Any] | None) -> bytes:
     added = set(undo["added"])
     named = [(_name(line), line) for line in _lines(now)]
     lines = [line for name, line in named if name not in added]
-    at = {name: index for index, name in enumerate(name for name, _ in named if name not in added)}
+    at: dict[str, list[int]] = {}  # a name may stand in it twice
+    for index, name in enumerate(name for name, _ in named if name not in added):
+        at.setdefault(name, []).append(index)
     missing = []
     for index, line in undo["lines"]:
         name = _name(line)
-        if name in at:
-            lines[at[name]] = line
+        if at.get(name):
+            lines[at[name].pop(0)] = line
         else:
             missing.append((index, line))
     for index, line in sorted(missing):

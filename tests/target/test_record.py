@@ -103,3 +103,9 @@ def test_any_edit_comes_back(data: st.DataObject) -> None:
     assert sorted(row[0] for row in csv.reader(io.StringIO(after.decode(), newline=""))) == sorted(
         [name for name in names if split[name] != "go"] + new
     )
+
+
+def test_a_name_that_stands_twice_comes_back_twice() -> None:
+    before = b"a.py,sha256=one,1\nb.py,,\na.py,sha256=two,2\n"
+    after, undo = record.edit(before, {"a.py": b"new\n"}, [], {})
+    assert record.original(after, undo) == before

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from patchctl.engine.model import EXECUTABLE, LINK, REGULAR, FileState
 from patchctl.errors import EnvironmentFailed, Refused
+from patchctl.target import journal as journals
 from patchctl.target import safeio, traces, transaction
 from patchctl.target.faults import Faults
 from patchctl.target.safeio import Root
@@ -196,6 +199,7 @@ def test_a_disk_that_turns_read_only_leaves_a_journal(tmp_path: Path) -> None:
 CHILD = """
 import sys
 from pathlib import Path
+from typing import Any
 sys.path.insert(0, sys.argv[1])
 import test_transaction as t
 t.act(Path(sys.argv[2]), sys.argv[3]) if sys.argv[4] == "act" else t.back(Path(sys.argv[2]), sys.argv[3])
@@ -436,3 +440,16 @@ def test_a_journal_that_is_none(tree: Path, text: str) -> None:
     (tree / ".state" / traces.STANDING).write_text(text)
     with pytest.raises(Refused):
         back(tree)
+
+
+@pytest.mark.parametrize(
+    "broken", [{"phase": "other"}, {"made": [5]}, {"made": None}, {"token": "\ud800"}, {"note": 1}]
+)
+def test_a_broken_journal_is_not_cleared_away(tmp_path: Path, broken: dict[str, Any]) -> None:
+    folder = tmp_path / ".patchctl"
+    folder.mkdir()
+    whole = {"schema": journals.SCHEMA, "phase": "ready", "token": "", "entries": [], "made": [], "folders": {}}
+    (folder / "journal.json").write_text(json.dumps({**whole, "note": {}, **broken}))
+    with Root.open(tmp_path) as root, pytest.raises(Refused, match="not a journal"):
+        transaction.recover(root, folder)
+    assert (folder / "journal.json").exists()
