@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import gc
 import importlib
-import os
 import signal
 import sys
-from pathlib import Path
+from collections.abc import Sequence
 from types import FrameType
 from typing import Any, NoReturn
 
 import click
 
 from patchctl import __version__
-from patchctl.cli.output import App, common_options, report_usage
+from patchctl.cli import streams
+from patchctl.cli.output import App, Result, common_options, from_os, report, report_usage, stopped
+from patchctl.errors import EnvironmentFailed, PatchctlError
 
 # name -> (module that holds a click command called ``command``, the line that --help shows)
 COMMANDS = {
@@ -81,32 +82,38 @@ def group(ctx: click.Context, /, directory: str | None, **common: Any) -> None:
 def run(argv: list[str] | None = None) -> NoReturn:
     """Run the command line ``argv`` (default: the process's) and exit with its code."""
     args = sys.argv[1:] if argv is None else argv
-    _open_streams()
+    streams.prepare()
     signal.signal(signal.SIGTERM, _terminated)
     # A command lives for a moment and makes values without cycles: looking for some takes a tenth of its time.
     gc.disable()
     try:
+        _check_filled(args)
         code = group.main(args, prog_name="patchctl", standalone_mode=False)
     except click.exceptions.Exit as stop:
         code = stop.exit_code
     except click.ClickException as error:
         code = report_usage(error, args)
-    except click.Abort:
-        code = 130
-    sys.exit(code or 0)
+    except PatchctlError as error:
+        code = report(Result({}, problems=error.problems, exit_code=error.exit_code), args)
+    except (click.Abort, KeyboardInterrupt):
+        code = report(stopped(130), args)
+    except OSError as error:  # only the help is printed out there
+        streams.silence(sys.stdout)
+        code = report(from_os(error), args)
+    unsaid = streams.flushed()
+    sys.exit(code or (EnvironmentFailed.exit_code if unsaid else 0))
 
 
-def _open_streams() -> None:
-    """Give a process that was started without standard streams some that lead nowhere.
+def _check_filled(args: Sequence[str]) -> None:
+    """Raise UsageError for an empty argument.
 
-    Otherwise the first file that it opens gets the number of one, and what is printed goes into that.
+    It is a variable that a script forgot to set: that must not mean another place, and least of all none.
     """
-    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass
-    os.close(descriptor)
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - for as long as the process lives
+    for before, arg in zip(("", *args), args, strict=False):
+        option, equals, value = arg.partition("=") if arg.startswith("--") else (before, "=", arg)
+        if equals and not value.strip():
+            said = f"'{option}' was given nothing" if option.startswith("-") else "An argument is empty"
+            raise click.UsageError(f"{said}; is a variable not set?")
 
 
 def _terminated(number: int, frame: FrameType | None) -> NoReturn:

@@ -7,15 +7,16 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec
 
 import click
 
+from patchctl.cli import streams
 from patchctl.cli.console import Printer
-from patchctl.errors import EnvironmentFailed, PatchctlError, Problem
+from patchctl.errors import EnvironmentFailed, PatchctlError, Problem, Refused
 
 P = ParamSpec("P")
 
@@ -49,8 +50,14 @@ class App:
 
     @classmethod
     def from_options(cls, directory: str | None, options: Mapping[str, Any]) -> App:
-        app = cls(Path.cwd() / directory if directory else Path.cwd(), directory)
+        app = cls(Path(), directory)
         app.merge(options)
+        try:
+            # Nobody needs to stand anywhere to name a folder from the root.
+            app.cwd = Path(directory or "") if Path(directory or "").is_absolute() else Path.cwd() / (directory or "")
+        except FileNotFoundError:
+            why = "The current folder does not exist any more."
+            raise EnvironmentFailed(Problem("no-folder", why, next="cd elsewhere, or patchctl -C DIR")) from None
         return app
 
     def merge(self, options: Mapping[str, Any]) -> None:
@@ -109,10 +116,13 @@ def reports(name: str) -> Callable[[Callable[Concatenate[App, P], Result]], Call
             except PatchctlError as error:
                 result = Result(getattr(error, "payload", {}), problems=error.problems, exit_code=error.exit_code)
             except KeyboardInterrupt:
-                interrupted = Problem("interrupted", "Interrupted; everything is as it was before.")
-                result = Result({}, problems=(interrupted,), exit_code=130)
+                result = stopped(130)
+            except SystemExit as stop:
+                result = stopped(int(stop.code or 0))
             except OSError as error:
-                result = _from_os(error)
+                result = from_os(error)
+            except Exception as error:
+                result = _own_fault(error, verbose=app.verbose)
             problems = tuple(_from_here(problem, app, options) for problem in result.problems)
             return emit(app, name, replace(result, problems=problems))
 
@@ -131,9 +141,17 @@ def emit(app: App, name: str, result: Result) -> int:
             result.text(printer)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader went away. What was done stays done; Python must not complain about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    _say(printer, app, result)
+        streams.silence(sys.stdout)  # the reader went away; what was done stays done
+    except OSError as error:
+        streams.silence(sys.stdout)
+        unsaid = Problem("os", f"Standard output can't be written to: {error.strerror or error}.")
+        graver = max(result.exit_code, EnvironmentFailed.exit_code)
+        result = replace(result, problems=(*result.problems, unsaid), exit_code=graver)
+    try:
+        _say(printer, app, result)
+        sys.stderr.flush()
+    except OSError:
+        streams.silence(sys.stderr)  # nobody is left to tell
     return result.exit_code
 
 
@@ -154,15 +172,44 @@ def document(name: str, result: Result) -> str:
 
 
 def report_usage(error: click.ClickException, args: list[str]) -> int:
-    """Print a wrong usage the way click does, and as a document where JSON was asked for."""
-    if "--json" in args:
-        context = getattr(error, "ctx", None)
-        name = context.info_name if context is not None and context.parent is not None else _command(args)
-        step = "patchctl --help" if name == "patchctl" else f"patchctl {name} --help"
-        problem = Problem("usage", error.format_message(), next=step)
-        print(document(str(name), Result({}, problems=(problem,), exit_code=2)))
-    error.show()
-    return 2
+    """Print a wrong usage the way click does, or as a document where JSON was asked for."""
+    if "--json" not in args:
+        with suppress(OSError):
+            error.show()
+        return 2
+    context = getattr(error, "ctx", None)
+    name = context.info_name if context is not None and context.parent is not None else _command(args)
+    step = "patchctl --help" if name == "patchctl" else f"patchctl {name} --help"
+    problem = Problem("usage", error.format_message(), next=step)
+    return report(Result({}, problems=(problem,), exit_code=2), args, str(name))
+
+
+def report(result: Result, args: list[str], name: str | None = None) -> int:
+    """Print a ``result`` that came before any command could run, and return its exit code."""
+    return emit(App(Path(), json="--json" in args), name or _command(args), result)
+
+
+def stopped(code: int) -> Result:
+    """What to say when somebody stopped the run; ``code`` is 128 and the signal's number."""
+    interrupted = Problem("interrupted", "Interrupted; everything is as it was before.")
+    return Result({}, problems=(interrupted,), exit_code=code)
+
+
+def _own_fault(error: Exception, *, verbose: bool) -> Result:
+    """What nobody thought of. It must not pass for what a check found, which is what Python's own status would say."""
+    if isinstance(error, MemoryError):
+        problem = Problem("memory", "There is not enough memory for this.")
+        return Result({}, problems=(problem,), exit_code=EnvironmentFailed.exit_code)
+    if isinstance(error, RecursionError):
+        problem = Problem("too-deep", "The input is nested too deeply to be read.")
+        return Result({}, problems=(problem,), exit_code=Refused.exit_code)
+    if verbose:
+        import traceback
+
+        traceback.print_exc()
+    why = f"patchctl has a fault of its own here ({type(error).__name__}: {error})."
+    problem = Problem("internal", why, next="run it again with -v, and report what it says")
+    return Result({}, problems=(problem,), exit_code=EnvironmentFailed.exit_code)
 
 
 def _command(args: list[str]) -> str:
@@ -199,7 +246,8 @@ def _say(printer: Printer, app: App, result: Result) -> None:
         printer.problem(word, problem)
 
 
-def _from_os(error: OSError) -> Result:
+def from_os(error: OSError) -> Result:
+    """What to say of a fault of the system that no place and no source has explained."""
     fault = EnvironmentFailed(Problem("os", f"{error.strerror or error}.", file=_name(error.filename)))
     return Result({}, problems=fault.problems, exit_code=fault.exit_code)
 

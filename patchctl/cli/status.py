@@ -9,6 +9,7 @@ import click
 from patchctl.cli.console import Printer
 from patchctl.cli.output import App, Result, reports
 from patchctl.cli.places import blob, place_options, target, where
+from patchctl.errors import InvalidInput, Problem
 
 if TYPE_CHECKING:
     from patchctl.workflows.status import StatusReport
@@ -29,14 +30,17 @@ def command(
     Exits 0 only if all of them are; with -q it prints only what is wrong, as a gate for an entrypoint. Without a
     place: the series at a glance.
     """
-    if not (into or installed):
+    place = where(app, into, installed, python)
+    if place.into is None and not place.installed:
+        if allow_missing:
+            raise InvalidInput(Problem("usage", "--allow-missing goes with --into or --installed."))
         from patchctl.cli.list import listing
 
         return listing(app, target)
     from patchctl.workflows import status as workflow
     from patchctl.workflows.places import find_stack
 
-    found, stack = find_stack(app.cwd, where(app, into, installed, python), target)
+    found, stack = find_stack(app.cwd, place, target)
     listed = found.project.target(found.target)[1].patches if found.project is not None else None
     report = workflow.status(found.place, found.target or "", stack, listed=listed, allow_missing=allow_missing)
     return Result(

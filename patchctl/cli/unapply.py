@@ -36,7 +36,8 @@ def command(app: App, target: str | None, into: str | None, installed: bool, pyt
         if report.recovered:
             printer.line("An earlier run had been killed on the way; it was taken back first.", "yellow")
         if not report.removed:
-            printer.line(f"Nothing to do: no patch is live in {found.place.root}.", "green")
+            known = "no patch is live in" if report.target else "no receipt tells of a patch in"
+            printer.line(f"Nothing to do: {known} {found.place.root}.", "green")
             return
         for id in report.removed:
             printer.line(f"removed  {id}")
