@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from patchctl.engine.model import FileState
-from patchctl.errors import Problem
+from patchctl.errors import Problem, Refused
 from patchctl.series.receipt import Receipt
 from patchctl.target.place import WritePlan
 from patchctl.upstream.pristine import PristineTree
@@ -16,7 +16,7 @@ from patchctl.upstream.pristine import PristineTree
 class Preview:
     """See :class:`patchctl.target.place.Place`: the checkout that ``apply`` would make in ``root``.
 
-    ``footprint`` are the files that will be asked for. Raises as :meth:`PristineTree.read`.
+    ``footprint`` are the files that will be asked for, and so are read at once. Raises as :meth:`PristineTree.read`.
     """
 
     kind = "checkout"
@@ -24,12 +24,18 @@ class Preview:
     def __init__(self, root: Path, tree: PristineTree, footprint: Iterable[str]) -> None:
         self.root = root
         self.carries_modes = tree.modes
+        self._tree = tree
         self._states = tree.read(footprint)
 
     def local(self, path: str) -> str | None:
         return path
 
     def read(self, path: str) -> FileState | None:
+        if path not in self._states:
+            try:
+                self._states.update(self._tree.read([path]))
+            except Refused:
+                self._states[path] = None  # a folder is no file, as in the other places
         return self._states[path]
 
     def receipt(self) -> Receipt | None:
