@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import logging
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,6 +26,7 @@ def moe_runner(source: str, capability: int, *, kernels: bool = True, quant: str
         "logger": logging.getLogger("engine"),
         "is_mxfp4_quant_format": quant == "mxfp4",
         "is_blackwell_supported": lambda: capability in (10, 11, 12),
+        "is_sm100_supported": lambda: capability == 10,
         "is_sm120_supported": lambda: capability == 12,
         "is_hip": lambda: False,
         "get_bool_env_var": lambda _: False,
@@ -41,11 +43,17 @@ def test_gpt_oss_mxfp4_on_capability_12_leaves_trtllm_gen(engine: Engine) -> Non
 
 
 @pytest.mark.parametrize(("kernels", "ep"), [(False, 1), (True, 2)])
-def test_triton_kernels_are_taken_only_where_they_work(engine: Engine, kernels: bool, ep: int) -> None:
-    assert moe_runner(engine.patched("server_args.py"), 12, kernels=kernels, ep=ep) == "auto"
+def test_gpt_oss_on_capability_12_has_no_other_runner(engine: Engine, kernels: bool, ep: int) -> None:
+    assert moe_runner(engine.patched("server_args.py"), 12, kernels=kernels, ep=ep) == "triton_kernel"
 
 
-@pytest.mark.parametrize("capability", [9, 10, 11])
+def test_gpt_oss_mxfp4_on_capability_11_leaves_trtllm_gen(engine: Engine) -> None:
+    assert moe_runner(engine.pristine("server_args.py"), 11) == "flashinfer_mxfp4"
+    assert moe_runner(engine.patched("server_args.py"), 11) == "triton_kernel"
+    assert moe_runner(engine.patched("server_args.py"), 11, kernels=False) == "auto"
+
+
+@pytest.mark.parametrize("capability", [9, 10])
 @pytest.mark.parametrize("kernels", [True, False])
 @pytest.mark.parametrize("quant", ["mxfp4", None])
 def test_other_capabilities_choose_as_before(engine: Engine, capability: int, kernels: bool, quant: str | None) -> None:
@@ -80,7 +88,7 @@ def swizzle(engine: Engine, capability: int) -> tuple[list[tuple[str, dict[str, 
         "triton_kernels.tensor": tensor,
         "triton_kernels.tensor_details.layout": layout,
     }
-    names = {f"_is_sm{major}0_supported": capability == major for major in (9, 10, 12)}
+    names: dict[str, Any] = {f"is_sm{major}0_supported": partial(capability.__eq__, major) for major in (9, 10, 12)}
     function = find(engine.patched("layers/quantization/mxfp4.py"), "_swizzle_mxfp4")
     weights = SimpleNamespace(transpose=lambda *_: weights)
     with imports(stubs):
