@@ -37,6 +37,9 @@ class Node:
 
 def indent_of(line: bytes) -> int:
     """Columns of leading white space; a tab reaches the next multiple of eight."""
+    rest = line.lstrip(b" ")
+    if rest[:1] != b"\t":
+        return len(line) - len(rest)
     width = 0
     for byte in line:
         if byte == 0x20:
