@@ -255,7 +255,24 @@ def test_a_full_disk_leaves_nothing(onto: Path, patch: Path, tmp_path: Path) -> 
     assert not (tmp_path / "out").exists()
 
 
-def test_rules_transport_takes_no_place_by_context(
+def test_rules_transport_takes_no_place_by_a_rule(
+    onto: Path, patch: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    base = tmp_path / "base"
+    base.mkdir()
+    (base / "n.txt").write_text("first line\nthe total is 1\nlast line\n")
+    (onto / "n.txt").write_text("first line\nthe total is 12\nlast line\n")
+    patch.write_text("--- a/n.txt\n+++ b/n.txt\n@@ -1,3 +1,4 @@\n first line\n the total is 1\n+added\n last line\n")
+    done = port(capfd, patch, "--onto", onto, "--base", base)
+    assert done.outcomes == ["merged"]
+    assert [note["kind"] for note in done.document["patches"][0]["review"]] == ["edited-neighbours"]
+    done = port(capfd, patch, "--onto", onto, "--base", base, "--rules", "transport")
+    assert done.outcomes == ["conflict"]
+    assert done.document["error"]["kind"] == "rules"
+    assert "edited-neighbours" in done.document["error"]["message"]
+
+
+def test_changes_at_both_ends_of_a_file_leave_the_middle_alone(
     onto: Path, patch: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     base = tmp_path / "base"
@@ -263,10 +280,7 @@ def test_rules_transport_takes_no_place_by_context(
     (base / "n.txt").write_text("a\n" + TEXT + "b\n")
     (onto / "n.txt").write_text("A\n" + TEXT + "B\n")
     patch.write_text(EDIT.replace("-2,3 +2,3", "-3,3 +3,3"))
-    assert port(capfd, patch, "--onto", onto, "--base", base).outcomes == ["unchanged"]
-    done = port(capfd, patch, "--onto", onto, "--base", base, "--rules", "transport")
-    assert done.outcomes == ["conflict"]
-    assert done.document["error"]["kind"] == "rules"
+    assert port(capfd, patch, "--onto", onto, "--base", base, "--rules", "transport").outcomes == ["unchanged"]
 
 
 def test_a_hand_full_of_hunks_moves_by_arithmetic(

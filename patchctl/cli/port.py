@@ -29,7 +29,7 @@ _STYLES = {"conflict": "bold red", "superseded": "bold red", "refused": "bold re
     type=click.Choice(["transport", "all"]),
     default="all",
     show_default=True,
-    help="With --base: accept only what moves by arithmetic, or also what its own context places.",
+    help="With --base: accept only what moves by arithmetic, or also what a named merge rule places.",
 )
 @reports("port")
 def command(

@@ -14,9 +14,9 @@ from patchctl.engine.landing import Composed, Landing, compose, land
 from patchctl.engine.lines import split
 from patchctl.engine.model import LINK, REGULAR, Change, FilePatch, FileState, Hunk, Op
 from patchctl.engine.outcome import HunkRecord, Note
-from patchctl.engine.overlay import Entry
-from patchctl.engine.place import Known, Miss, Spot, Target, place, reverse
-from patchctl.engine.verdict import Asked, Result, conflict, known, present_records, questioned
+from patchctl.engine.overlay import Entry, through
+from patchctl.engine.place import Known, Miss, Spot, Target, place, reverse, stands_at, start_of
+from patchctl.engine.verdict import Asked, Result, conflict, known, present_records, questioned, worst_method
 from patchctl.errors import Problem, Refused
 
 # More distinct lines can't be told apart by one character each.
@@ -167,44 +167,67 @@ def _one_reading(asked: Asked, entry: Entry, path: str) -> Result:
     lines = split(state.data)
     if len(lines) > _MOST_LINES:
         raise Refused(Problem("too-large", f"{path} has more than {_MOST_LINES:,} lines.", file=path))
+    before, after = _known(asked, state)
+    if asked.trusted and _stands(lines, section.hunks):
+        return _as_stated(asked, entry, lines)
+    sides = asked.sides
+    if sides is not None and before is not Known.SAME and LINK not in (state.mode, sides.before.mode):
+        from patchctl.engine import mergeport  # only where a base is given and upstream changed the file
+
+        return mergeport.change(asked, sides, entry, path)
     target = Target(lines)
-    before, after = _known(asked, target, state)
-    base = asked.sides.base if asked.sides and before is not Known.SAME else None
-    landings = land(target, section.hunks, before, after, base, asked.rules)
+    landings = land(target, section.hunks, before, after)
     made = compose(target, section.hunks, landings, asked.labels)
     result = _report(asked, path, landings, made)
     misses = [(number, item) for number, item in enumerate(landings, 1) if isinstance(item, Miss)]
     if misses:
         result.problems += [_misfit(path, number, miss) for number, miss in misses]
-        _tell_rivals(asked, path, state, result)
+        _tell_namesakes(asked, path, state, result)
         return _proposed(result, entry, made)
     if before is not Known.SAME and not result.present:
-        sides = asked.sides
-        found = guards.check(
-            path, state.data, made.data, sides.before.data if sides else None, sides.after.data if sides else None
-        )
+        found = guards.check(path, state.data, made.data)
         if found:
             result.problems += [Problem(item.kind, item.text, file=path) for item in found]
             result.evidence += [Note(item.kind, item.text, path, item.line) for item in found]
             return _proposed(result, entry, compose(target, section.hunks, landings, asked.labels, doubtful=True))
-    result.entry = Entry(FileState(made.data, state.mode), _through(entry, made.origins), entry.source)
+    result.entry = Entry(FileState(made.data, state.mode), through(entry, made.origins), entry.source)
     return result
 
 
-def _tell_rivals(asked: Asked, path: str, state: FileState, result: Result) -> None:
+def _stands(lines: Sequence[bytes], hunks: Sequence[Hunk]) -> bool:
+    """Whether all hunks fit at their stated lines, one behind the other."""
+    floor = 0
+    for hunk in hunks:
+        start = start_of(hunk)
+        if start < floor or not stands_at(lines, hunk.old, start):
+            return False
+        floor = start + len(hunk.old)
+    return True
+
+
+def _as_stated(asked: Asked, entry: Entry, lines: Sequence[bytes]) -> Result:
+    """The result where every hunk fits at its stated line, and nobody asks how."""
+    assert entry.state is not None
+    starts = tuple(start_of(hunk) for hunk in asked.section.hunks)
+    out: list[bytes] = []
+    at = 0
+    for hunk, start in zip(asked.section.hunks, starts, strict=True):
+        out += lines[at:start]
+        out += hunk.new
+        at = start + len(hunk.old)
+    data = b"".join([*out, *lines[at:]])
+    return Result("exact", Entry(FileState(data, entry.state.mode)), section=asked.section, starts=starts)
+
+
+def _tell_namesakes(asked: Asked, path: str, state: FileState, result: Result) -> None:
     """Say in a conflict which definitions the tree has that the patch would add."""
-    sides = asked.sides
-    if sides is not None:
-        found = guards.rivals(path, state.data, sides.before.data, sides.after.data)
-        result.problems += [Problem(item.kind, item.text, file=path) for item in found]
-    else:
-        lines = [line for hunk in asked.section.hunks for line in hunk.lines]
-        added = (line.data for line in lines if line.op is Op.ADD)
-        found = guards.namesakes(path, state.data, added, (line.data for line in lines if line.op is not Op.ADD))
+    lines = [line for hunk in asked.section.hunks for line in hunk.lines]
+    added = (line.data for line in lines if line.op is Op.ADD)
+    found = guards.namesakes(path, state.data, added, (line.data for line in lines if line.op is not Op.ADD))
     result.evidence += [Note(item.kind, item.text, path, item.line) for item in found]
 
 
-def _known(asked: Asked, target: Target, state: FileState) -> tuple[Known, Known]:
+def _known(asked: Asked, state: FileState) -> tuple[Known, Known]:
     """Whether the file is the one before, and the one after, the patch."""
     section, sides = asked.section, asked.sides
     before, after = known(section.old_blob, state), known(section.new_blob, state)
@@ -224,17 +247,13 @@ def _report(asked: Asked, path: str, landings: Sequence[Landing | Miss], made: C
             review += [Note("place", note, path, None if start is None else start + 1) for note in item.notes]
     present = [item.present for item in landings if isinstance(item, Landing)]
     everything = len(present) == len(landings) and all(present)
-    method = "conflict" if len(present) < len(landings) else "present" if everything else _worst(hunks)
+    method = "conflict" if len(present) < len(landings) else "present" if everything else worst_method(hunks)
     evidence = [Note("reverse", f"The change of {path} is in already: it can be taken back exactly.", path)] if (
         everything
     ) else []  # fmt: skip
     partial = any(present) and not everything and len(present) == len(landings)
     starts = tuple(item.at for item in landings if isinstance(item, Landing))
     return Result(method, None, None, everything, partial, asked.section, tuple(hunks), starts, review, evidence)
-
-
-def _worst(hunks: Sequence[HunkRecord]) -> str:
-    return next((method for method in ("transport", "offset") if any(h.method == method for h in hunks)), "exact")
 
 
 def _record(hunk: Hunk, item: Landing | Miss, start: int | None) -> HunkRecord:
@@ -249,18 +268,8 @@ def _proposed(result: Result, entry: Entry, made: Composed) -> Result:
     assert state is not None
     result.method = "conflict"
     if made.conflict and state.mode != LINK:
-        result.proposal = Entry(FileState(made.data, state.mode), _through(entry, made.origins), entry.source)
+        result.proposal = Entry(FileState(made.data, state.mode), through(entry, made.origins), entry.source)
     return result
-
-
-def _through(entry: Entry, origins: tuple[int, ...]) -> tuple[int, ...] | None:
-    """``origins`` in the lines of the entry as origins in the file that the entry came from."""
-    if entry.source is None:
-        return None
-    if entry.origins is None:
-        return origins
-    earlier = entry.origins
-    return tuple(earlier[index] if index >= 0 else -1 for index in origins)
 
 
 def _misfit(path: str, number: int, miss: Miss) -> Problem:

@@ -8,6 +8,8 @@ from functools import cached_property
 
 def split(data: bytes) -> list[bytes]:
     """The lines of ``data``, line ends kept. Only LF ends a line; the last one may lack it."""
+    if b"\r" not in data:
+        return data.splitlines(keepends=True)  # for bytes, nothing but CR and LF ends a line
     lines = [part + b"\n" for part in data.split(b"\n")]
     last = lines.pop()[:-1]
     if last:

@@ -12,8 +12,9 @@ from patchctl.errors import Problem
 @dataclass(frozen=True, slots=True)
 class HunkRecord:
     """How one hunk landed. ``old_start`` is its header's; ``new_start`` the line (from 1) at which it begins in the
-    result, None where it has no place. ``method``: exact, offset, transport, present or conflict. ``score`` is the
-    part of its old lines that stand at its place; ``scope`` the dotted definition around its first change."""
+    result, None where it has no place. ``method``: exact, offset, transport (by arithmetic, its context has changed),
+    present, conflict, or the name of the merge rule that placed it. ``score`` says how certain that is, 1 at most;
+    ``scope`` is the dotted definition around its first change."""
 
     old_start: int
     new_start: int | None
@@ -44,8 +45,9 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class PatchReport:
-    """The outcome of one patch: unchanged, offset, merged, upstreamed, partial, superseded, conflict, waiting
-    or refused (as cli.md defines them for ``rebase``).
+    """The outcome of one patch: unchanged (its text fits as it is), offset (only its lines moved), merged (three-way),
+    structural (by a rule about syntax), relocated (its file or code has moved), upstreamed, partial, superseded,
+    conflict, waiting or refused; or what a person has decided.
 
     ``changes`` are the files as they should be after it; ``proposals``, after a conflict, the files with
     markers in them.

@@ -19,6 +19,9 @@ class Tree(Protocol):
     def below(self, path: str) -> Sequence[str]:
         """The names of all files and links in the folder ``path``; none if it is no folder."""
 
+    def names(self) -> Sequence[str]:
+        """The names of all files and links. Asked for only where something is missing: it may take a while."""
+
 
 class Empty:
     """The tree without files."""
@@ -27,6 +30,9 @@ class Empty:
         return None
 
     def below(self, path: str) -> Sequence[str]:
+        return ()
+
+    def names(self) -> Sequence[str]:
         return ()
 
 
@@ -95,6 +101,16 @@ class Overlay:
             return folders[path]
         inside = [name for name in self.tree.below(path) if name not in self.changes] if not hidden else []
         return inside[0] if inside else None
+
+
+def through(entry: Entry, origins: tuple[int, ...]) -> tuple[int, ...] | None:
+    """``origins`` in the lines of ``entry`` as origins in the file that ``entry`` itself came from."""
+    if entry.source is None:
+        return None
+    if entry.origins is None:
+        return origins
+    earlier = entry.origins
+    return tuple(earlier[index] if index >= 0 else -1 for index in origins)
 
 
 def ancestors(path: str) -> list[str]:

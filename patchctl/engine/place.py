@@ -114,6 +114,11 @@ def start_of(hunk: Hunk) -> int:
     return hunk.old_start - 1 if hunk.old else hunk.old_start
 
 
+def stands_at(lines: Sequence[bytes], block: Sequence[bytes], at: int) -> bool:
+    """Whether ``block`` stands in ``lines`` at index ``at``."""
+    return 0 <= at <= len(lines) - len(block) and list(lines[at : at + len(block)]) == list(block)
+
+
 def reverse(hunk: Hunk) -> Hunk:
     """The hunk that takes ``hunk`` back."""
     turned = {Op.ADD: Op.REMOVE, Op.REMOVE: Op.ADD, Op.CONTEXT: Op.CONTEXT}

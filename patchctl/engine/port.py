@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from patchctl.engine import fileport, links, prefix
-from patchctl.engine.landing import Base
+from patchctl.engine import links, prefix
+from patchctl.engine.following import Following, Task
 from patchctl.engine.lines import split
 from patchctl.engine.markers import Labels
-from patchctl.engine.model import LINK, Change, FilePatch, FileState, Patch
+from patchctl.engine.model import LINK, Change, FilePatch, FileState, Op, Patch
+from patchctl.engine.options import Decision as Decision
+from patchctl.engine.options import Names as Names
+from patchctl.engine.options import Options as Options
 from patchctl.engine.outcome import FileRecord, Note, PatchReport
 from patchctl.engine.overlay import Entry, Overlay, Tree
-from patchctl.engine.place import Target
-from patchctl.engine.verdict import Asked, Result, Sides, known
+from patchctl.engine.patchrun import PatchRun
+from patchctl.engine.verdict import Asked, Result, Sides, in_doubt, outcome_of, questioned
 from patchctl.errors import Problem, Refused
 
 
@@ -28,15 +31,21 @@ def port(
     base: Tree | None = None,
     rules: str = "all",
     layout: Callable[[], Mapping[str, str]] = dict,
+    *,
+    options: Options = Options(),  # noqa: B008 - a frozen value
 ) -> list[PatchReport]:
     """Carry ``patches``, as read (prefixes included), onto ``onto``.
 
     ``base`` is the tree that the first of them was made for; ``rules`` is "all", or "transport" to accept only
     what moves by arithmetic where a base is given; ``layout`` gives prefixes of repository names
     and what they are in the trees (see :mod:`patchctl.engine.prefix`).
+
+    A patch that ``options`` calls decided is not tried: the base goes on with it, and the files of its decision are
+    laid over ``onto``. Nothing waits for it; what builds on a patch that was left out is tried without it.
     """
     ahead = Overlay(onto)
     behind = Overlay(base) if base is not None else None
+    following = Following(base, onto, rules) if base is not None else None
     pending: set[str] = set()
     reports = []
     for patch in patches:
@@ -45,12 +54,13 @@ def port(
         except Refused as error:
             reports.append(PatchReport(patch.name, "refused", problems=error.problems))
             continue
-        run = _Run(settled, ahead, behind, rules)
-        report = run.waiting(pending) or run.report()
+        carrier = _Carrier(settled, ahead, behind, following, rules, options)
+        decision = options.decided.get(patch.name)
+        report = carrier.decided(decision) if decision else carrier.waiting(pending) or carrier.report()
         if report.outcome in ("conflict", "superseded", "waiting"):
-            pending |= {name for section in settled.files for name in section.paths} - set(report.changes)
+            pending |= carrier.unsettled(report)
         ahead = Overlay(onto, {**ahead.changes, **report.changes})
-        behind = run.behind_after
+        behind = carrier.behind_after
         reports.append(report)
     return reports
 
@@ -74,24 +84,40 @@ def _stands(tree: Overlay, name: str) -> bool:
         return True  # something is there; what must not be touched is refused where it would be
 
 
-class _Run:
-    """One patch on its way."""
+class _Carrier:
+    """One patch on its way: first on its base, where every section must fit as it stands, then on the new tree."""
 
-    def __init__(self, patch: Patch, ahead: Overlay, behind: Overlay | None, rules: str) -> None:
+    def __init__(
+        self,
+        patch: Patch,
+        ahead: Overlay,
+        behind: Overlay | None,
+        following: Following | None,
+        rules: str,
+        options: Options,
+    ) -> None:
         self.patch = patch
-        self.before = ahead
-        self.after = ahead.on_top()
+        self.ahead = ahead
         self.behind = behind
-        self.behind_after = behind.on_top() if behind is not None else None
+        self.following = following
         self.rules = rules
+        self.options = options
+        self.accepted = options.accepted.get(patch.name, frozenset())
         subject = f": {patch.mail.subject}" if patch.mail.subject else ""
-        known = "base" if behind is not None else f"what {patch.name} expects"
-        self.labels = Labels("onto", known, f"{patch.name}{subject}")
-        self.makers: dict[str, list[FilePatch]] = {}
-        for section in patch.files:
-            if section.new_path is not None:
-                self.makers.setdefault(section.new_path, []).append(section)
-        self.leaving = {section.old_path for section in patch.files if section.change in (Change.RENAME, Change.DELETE)}
+        expected = options.labels.base if behind is not None else f"what {patch.name} expects"
+        self.labels = Labels(options.labels.onto, expected, f"{patch.name}{subject}")
+        self.behind_after = behind
+        self.sides: list[Sides | None] = [None] * len(patch.files)
+        self.misfits: list[Result | None] = [None] * len(patch.files)
+        if behind is not None:
+            self._advance_base(behind)
+        self.done: list[tuple[Task, Result]] = []
+
+    def decided(self, decision: Decision) -> PatchReport:
+        """The report of a patch that a person has settled already."""
+        changes = {path: Entry(state) for path, state in decision.changes.items()}
+        files = tuple(FileRecord(section.path, section.path, decision.outcome) for section in self.patch.files)
+        return PatchReport(self.patch.name, decision.outcome, files, changes=changes)
 
     def waiting(self, pending: set[str]) -> PatchReport | None:
         """The report of a patch that touches files which are in conflict; None if it touches none."""
@@ -99,53 +125,180 @@ class _Run:
         held = sorted(mine & pending)
         if not held:
             return None
-        if self.behind_after is not None:
-            self._advance_base()
         text = f"It builds on {', '.join(held)}, where an earlier patch is in conflict."
         problem = Problem("waiting", text, self.patch.name, held[0])
         return PatchReport(self.patch.name, "waiting", problems=(problem,))
 
+    def unsettled(self, report: PatchReport) -> set[str]:
+        """The files, as the patch names them, of which it is not known how they will be after it."""
+        landed = {
+            name
+            for section in self.patch.files
+            for name in section.paths
+            if name in report.changes
+            or (
+                all(task.section.path in report.changes for task, _ in self.done if task.given is section)
+                and any(task.given is section for task, _ in self.done)
+            )
+        }
+        return {name for section in self.patch.files for name in section.paths} - landed
+
+    # The base
+
+    def _advance_base(self, behind: Overlay) -> None:
+        run = PatchRun(self.patch.files, behind)
+        for at, section in enumerate(self.patch.files):
+            try:
+                before = run.source(section)
+                result = run.section(section, Asked(section, self.labels, trusted=True))
+            except Refused:
+                continue  # the tree that counts will say it too, or has no such link
+            if result.problems:
+                self.misfits[at] = self._misfit(section, result)
+            if result.entry is None or result.problems or result.present:
+                continue
+            run.put(section, result)
+            self.sides[at] = _sides(section, before, result)
+        self.behind_after = run.after
+
+    @staticmethod
+    def _misfit(section: FilePatch, result: Result) -> Result | None:
+        """The conflict of a section that does not fit the base."""
+        if section.change is Change.CREATE:
+            return None
+        why = result.problems[0]
+        text = f"The patch does not fit the base that was given for it: {why.message}"
+        return Result("conflict", problems=[Problem("base", text, file=section.path, hunk=why.hunk)])
+
+    # The new tree
+
     def report(self) -> PatchReport:
         """Do all sections and sum up."""
-        results: list[tuple[FilePatch, Result]] = []
+        tasks = [(task, misfit) for each, misfit in self._tasks() for task in each]
+        run = PatchRun([task.section for task, _ in tasks], self.ahead)
         refused: list[Problem] = []
-        sides = self._advance_base() if self.behind_after is not None else [None] * len(self.patch.files)
-        changed: dict[str, Entry] = {}
         proposals: dict[str, Entry] = {}
-        for section, side in zip(self.patch.files, sides, strict=True):
+        for task, misfit in tasks:
             try:
-                result = self._section(section, side)
+                made = [(task, misfit)] if misfit else self._do(task, run)
             except Refused as error:
                 refused += error.problems
                 continue
-            results.append((section, result))
-            if result.proposal is not None:
-                proposals[section.path] = result.proposal
-            if result.entry is not None:
-                self._put(section, result, changed)
-        problems = [*refused, *(p for _, result in results for p in result.problems)]
+            self.done += made
+            for done, result in made:
+                if result.proposal is not None:
+                    proposals[done.section.path] = result.proposal
+        problems = [*refused, *(p for _, result in self.done for p in result.problems)]
         if not refused:
             try:
-                problems += self._blocked(changed)
-                links.check([path for path, entry in changed.items() if _is_link(entry)], self.after.get)
+                problems += run.blocked()
+                links.check([path for path, entry in run.changed.items() if _is_link(entry)], run.after.get)
+                problems += self._names_gone(run, proposals)
             except Refused as error:
                 refused += error.problems
                 problems += error.problems
-        return self._sum_up(results, bool(refused), problems, changed, proposals)
+        return self._sum_up(bool(refused), problems, run.changed, proposals)
+
+    def _tasks(self) -> Iterable[tuple[list[Task], Result | None]]:
+        for section, sides, misfit in zip(self.patch.files, self.sides, self.misfits, strict=True):
+            if self.following is None or misfit is not None:
+                yield [Task(section, section, sides)], misfit
+            else:
+                yield self.following.tasks(section, sides, self.ahead, self.accepted), None
+
+    def _do(self, task: Task, run: PatchRun) -> list[tuple[Task, Result]]:
+        result = run.section(task.section, self._asked(task))
+        if task.doubt is not None:
+            result = _doubted(task, result, self.labels)
+        elsewhere = self._elsewhere(task, result, run)
+        if elsewhere:
+            return elsewhere
+        result.review[:0] = task.review
+        result.evidence[:0] = task.evidence
+        if result.entry is not None:
+            run.put(task.section, result)
+        return [(task, result)]
+
+    def _elsewhere(self, task: Task, result: Result, run: PatchRun) -> list[tuple[Task, Result]]:
+        """What comes of a section in conflict if its hunks go where their code went; nothing unless all of it fits."""
+        lost = sorted({problem.hunk for problem in result.problems if problem.kind == "context" and problem.hunk})
+        entry = run.after.entry(task.section.old_path) if task.section.old_path else None
+        if self.following is None or not lost or entry is None or entry.state is None:
+            return []
+        done = []
+        for part in self.following.departed(task, entry.state, lost):
+            made = run.section(part.section, self._asked(part))
+            if made.problems or made.entry is None:
+                return []
+            made.review[:0] = part.review
+            made.evidence[:0] = part.evidence
+            done.append((part, made))
+        for part, made in done:
+            run.put(part.section, made)
+        return done
+
+    def _asked(self, task: Task) -> Asked:
+        sides = task.sides
+        elsewhere = None
+        if self.following is not None and sides is not None:
+            touched = tuple(section.path for section in self.patch.files)
+            elsewhere = self.following.gained(task.section.path, touched)
+        return Asked(
+            replace(task.section, crlf=sides is None and task.section.crlf),
+            self.labels,
+            self.rules,
+            sides=sides,
+            base_given=self.behind is not None,
+            options=self.options,
+            accepted=self.accepted,
+            elsewhere=elsewhere,
+        )
+
+    def _names_gone(self, run: PatchRun, proposals: dict[str, Entry]) -> list[Problem]:
+        """Names that the patch imports from other files of the tree, which have them no longer; what imports them
+        becomes a proposal."""
+        if self.behind_after is None or "name-gone" in self.accepted:
+            return []
+        problems = []
+        for task, result in self.done:
+            path, state = task.section.path, result.entry.state if result.entry is not None else None
+            if state is None or result.present or state.mode == LINK or not path.endswith((".py", ".pyi")):
+                continue
+            added = [line.data for hunk in task.section.hunks for line in hunk.lines if line.op is Op.ADD]
+            found = self._lost_imports(task, state, added, run)
+            if found:
+                before = self.ahead.entry(task.section.old_path).state if task.section.old_path else None
+                proposals[path] = Entry(in_doubt(before.data if before else b"", state, self.labels))
+                result.method = "conflict"
+                problems += found
+        return problems
+
+    def _lost_imports(self, task: Task, state: FileState, added: Sequence[bytes], run: PatchRun) -> list[Problem]:
+        from patchctl.engine.guards import imports
+
+        assert self.behind_after is not None
+        sides, path = task.sides, task.section.path
+        before = self.ahead.entry(task.section.old_path).state if task.section.old_path else None
+        texts = (
+            sides.before.data if sides else b"",
+            sides.after.data if sides else state.data,
+            before.data if before else b"",
+            state.data,
+        )
+        there, here = imports.Modules(self.behind_after), imports.Modules(run.after)
+        found = imports.gone(path, texts, added, there, here, task.given.old_path)
+        return [Problem(item.kind, item.text, file=path) for item in found]
 
     def _sum_up(
-        self,
-        results: Sequence[tuple[FilePatch, Result]],
-        refused: bool,
-        problems: list[Problem],
-        changed: dict[str, Entry],
-        proposals: dict[str, Entry],
+        self, refused: bool, problems: list[Problem], changed: dict[str, Entry], proposals: dict[str, Entry]
     ) -> PatchReport:
-        review = [note for _, result in results for note in result.review]
-        evidence = [note for _, result in results for note in result.evidence]
-        outcome = "refused" if refused else _outcome([result for _, result in results], problems)
+        results = [result for _, result in self.done]
+        review = [note for result in results for note in result.review]
+        evidence = [note for result in results for note in result.evidence]
+        followed = any(task.followed for task, _ in self.done)
+        outcome = "refused" if refused else _outcome(results, problems, followed)
         if outcome == "partial":
-            held = [section.path for section, result in results if result.present or result.partial]
+            held = [task.section.path for task, result in self.done if result.present or result.partial]
             text = f"Part of the patch is in already ({', '.join(held)}); the rest was applied."
             review.insert(0, Note("partial", text, held[0] if held else None))
         if outcome == "upstreamed":
@@ -154,7 +307,7 @@ class _Run:
         return PatchReport(
             self.patch.name,
             outcome,
-            tuple(_file_record(section, result) for section, result in results),
+            tuple(_file_record(task, result) for task, result in self.done),
             tuple(review),
             tuple(evidence),
             tuple(replace(problem, patch=problem.patch or self.patch.name) for problem in problems),
@@ -162,140 +315,22 @@ class _Run:
             {} if refused else proposals,
         )
 
-    # The base: every section must fit there as it stands
 
-    def _advance_base(self) -> list[Sides | None]:
-        assert self.behind is not None and self.behind_after is not None
-        run = _Run(self.patch, self.behind, None, "all")
-        sides: list[Sides | None] = []
-        changed: dict[str, Entry] = {}
-        for section in self.patch.files:
-            try:
-                before = run.source(section)
-                result = run.section(section, Asked(section, self.labels, trusted=True))
-            except Refused:
-                sides.append(None)  # the tree that counts will say it too, or has no such link
-                continue
-            if result.entry is None or result.problems or result.present:
-                sides.append(None)
-                continue
-            run._put(section, result, changed)
-            sides.append(_sides(section, before, result))
-        self.behind_after = run.after
-        return sides
-
-    # Sections
-
-    def _section(self, section: FilePatch, side: Sides | None) -> Result:
-        given = self.behind is not None
-        if given and side is None and section.change is not Change.CREATE:
-            misfit = self._base_misfit(section)
-            if misfit is not None:
-                return misfit
-        taken = side.section if side is not None else section
-        return self.section(
-            taken, Asked(replace(taken, crlf=side is None and taken.crlf), self.labels, self.rules, False, side, given)
-        )
-
-    def _base_misfit(self, section: FilePatch) -> Result | None:
-        """The conflict of a section that does not fit the base; None if it is in there already or deletes nothing."""
-        assert self.behind is not None
-        run = _Run(self.patch, self.behind, None, "all")
-        try:
-            result = run.section(section, Asked(section, self.labels, trusted=True))
-        except Refused:
-            return None
-        if not result.problems:
-            return None
-        why = result.problems[0]
-        text = f"The patch does not fit the base that was given for it: {why.message}"
-        return Result("conflict", problems=[Problem("base", text, file=section.path, hunk=why.hunk)])
-
-    def section(self, section: FilePatch, asked: Asked) -> Result:
-        """What ``section`` does to the tree as it is now."""
-        path = section.path
-        if section.change is Change.CREATE:
-            existing = None if path in self.leaving else self.after.get(path)
-            return fileport.create(asked, existing, path)
-        entry = self.source(section)
-        if section.change is Change.DELETE:
-            return fileport.delete(asked, entry, path)
-        if section.change is Change.MODIFY:
-            return fileport.modify(asked, entry, path)
-        return self._moved(section, asked, entry)
-
-    def _moved(self, section: FilePatch, asked: Asked, entry: Entry) -> Result:
-        path = section.path
-        existing = None if path in self.leaving and path not in self.after.changes else self.after.get(path)
-        if path in self.leaving and self.after.get(path) == self.before.get(path):
-            existing = None
-        if entry.state is None and existing is not None:
-            done = fileport.moved_already(asked, existing, path)
-            if done is not None:
-                return done
-            edited = fileport.modify(asked, Entry(existing, None, path), path)
-            if section.change is Change.RENAME and not edited.problems:
-                note = Note("moved", f"{section.old_path} is gone and {path} is there already.", path)
-                return replace(edited, partial=True, evidence=[*edited.evidence, note])
-        result = fileport.modify(asked, entry, path)
-        if existing is not None and not _only_case(section) and entry.state is not None:
-            return fileport.taken(asked, existing, result, path)
-        return result
-
-    def source(self, section: FilePatch) -> Entry:
-        """The file that ``section`` starts from.
-
-        A rename or copy starts from the file as it was before the patch, also where a section above it put
-        something else in its place; but from the running result where sections above it edited that very file.
-        """
-        name = section.old_path
-        if name is None:
-            return Entry(None)
-        if section.change in (Change.RENAME, Change.COPY):
-            above = [other for other in self.makers.get(name, ()) if other.line < section.line]
-            edited = section.change is Change.RENAME and all(o.change is Change.MODIFY for o in above)
-            now = self.after.entry(name)
-            if above and edited and known(section.old_blob, now.state or FileState(b"")).value != "other":
-                return now
-            return self.before.entry(name)
-        now = self.after.entry(name)
-        if now.state is None and name not in self.after.changes:
-            return self.before.entry(name)  # a section above put a file where its folder is
-        return now
-
-    def _put(self, section: FilePatch, result: Result, changed: dict[str, Entry]) -> None:
-        """Let the sections that follow see ``result``."""
-        assert result.entry is not None
-        old = section.old_path
-        if section.change is Change.RENAME and old is not None and old != section.path and not result.present:
-            put_there = any(other.change is not Change.MODIFY for other in self.makers.get(old, ()))
-            if not put_there:
-                self.after.put(old, Entry(None))
-                changed[old] = Entry(None)
-        if not result.present or section.path in changed:
-            self.after.put(section.path, result.entry)
-            changed[section.path] = result.entry
-
-    def _blocked(self, changed: dict[str, Entry]) -> list[Problem]:
-        """Files that can't be written since another file stands where a folder must be, or the other way round."""
-        problems = []
-        folders = self.after.folders()
-        for name, entry in list(changed.items()):
-            if entry.state is None:
-                continue
-            other = self.after.in_the_way(name, folders)
-            if other is not None:
-                del changed[name]
-                text = f"{name} can't be written: {other} is in the way."
-                problems.append(Problem("in-the-way", text, file=name))
-        return problems
+def _doubted(task: Task, result: Result, labels: Labels) -> Result:
+    """``result`` as the conflict that the doubt of ``task`` makes of it."""
+    assert task.doubt is not None
+    proposal = result.proposal
+    made = result.entry.state if result.entry is not None else None
+    if proposal is None and made is not None and made.mode != LINK and b"\0" not in made.data:
+        proposal = questioned((), (), split(made.data), labels, made.mode)
+    return replace(result, method="conflict", entry=None, proposal=proposal, present=False, problems=[task.doubt])
 
 
 def _is_link(entry: Entry) -> bool:
     return entry.state is not None and entry.state.mode == LINK
 
 
-def _outcome(results: Sequence[Result], problems: Sequence[Problem]) -> str:
+def _outcome(results: Sequence[Result], problems: Sequence[Problem], followed: bool) -> str:
     if problems:
         rival = any(problem.kind in ("defined-twice", "superseded") for problem in problems)
         return "superseded" if rival else "conflict"
@@ -304,12 +339,12 @@ def _outcome(results: Sequence[Result], problems: Sequence[Problem]) -> str:
         return "upstreamed"
     if any(present) or any(result.partial for result in results):
         return "partial"
-    methods = {result.method for result in results}
-    return "merged" if "transport" in methods else "offset" if "offset" in methods else "unchanged"
+    methods = {hunk.method for result in results for hunk in result.hunks} | {result.method for result in results}
+    return "relocated" if followed else outcome_of(methods)
 
 
-def _file_record(section: FilePatch, result: Result) -> FileRecord:
-    return FileRecord(section.path, section.path, result.method, result.hunks)
+def _file_record(task: Task, result: Result) -> FileRecord:
+    return FileRecord(task.given.path, task.section.path, result.method, result.hunks)
 
 
 def _sides(section: FilePatch, before: Entry, result: Result) -> Sides | None:
@@ -317,11 +352,4 @@ def _sides(section: FilePatch, before: Entry, result: Result) -> Sides | None:
         return None
     after = result.entry.state or FileState(b"")
     fits = len(result.starts) == len(section.hunks)
-    base = Base(Target(split(before.state.data)), result.starts) if fits and section.hunks else None
-    return Sides(result.section or section, before.state, after, base)
-
-
-def _only_case(section: FilePatch) -> bool:
-    """A rename that changes nothing but case meets its own file on some disks."""
-    old = section.old_path or ""
-    return section.change is Change.RENAME and old != section.path and old.casefold() == section.path.casefold()
+    return Sides(result.section or section, before.state, after, result.starts if fits and section.hunks else None)

@@ -40,7 +40,7 @@ def settle(
         plain = None
     missing = list(_missing(plain, exists)) if plain is not None else [section.path for section in patch.files]
     if plain is not None and not missing:
-        return plain
+        return _created(plain, folder, layout) or plain
     others = [count for count in range(_DEEPEST) if count != stated and _fits(patch, count, exists)]
     if plain is not None and not others and len(missing) < len(list(_needed(plain))):
         return plain
@@ -48,6 +48,17 @@ def settle(
     if mapped is not None and not list(_missing(mapped, exists)):
         return mapped
     raise Refused([_problem(patch, section, stated, others) for section in _lost(patch, plain, missing)])
+
+
+def _created(plain: Patch, folder: Callable[[str], bool], layout: Callable[[], Mapping[str, str]]) -> Patch | None:
+    """``plain`` by the names of the layout, if it only creates files, in folders that the tree has by those names."""
+    tops = {section.path.partition("/")[0] for section in plain.files}
+    if any(section.change is not Change.CREATE for section in plain.files) or any(map(folder, tops)):
+        return None
+    mapped = _mapped(plain, layout())
+    if mapped is None or not all(folder(section.path.partition("/")[0]) for section in mapped.files):
+        return None
+    return mapped
 
 
 def _stated(patch: Patch, folder: Callable[[str], bool]) -> int | None:

@@ -21,13 +21,15 @@ _ESCAPES = {7: "a", 8: "b", 9: "t", 10: "n", 11: "v", 12: "f", 13: "r", 34: '"',
 @dataclass(frozen=True, slots=True)
 class Change:
     """What became of one file. ``origins`` gives, for each line of ``after``, the index of the line of
-    ``before`` that it is, or -1; None where that is not known. ``moved_from`` names the file it was before."""
+    ``before`` that it is, or -1; None where that is not known. ``moved_from`` names the file it was before.
+    ``hunks`` is the text of the hunks, or of the binary change, where somebody has it already."""
 
     path: str
     before: FileState | None
     after: FileState | None
     origins: Sequence[int] | None = None
     moved_from: str | None = None
+    hunks: bytes | None = None
 
 
 def diff(changes: Sequence[Change]) -> bytes:
@@ -71,12 +73,15 @@ def _section(change: Change) -> Iterator[bytes]:
     yield (after.blob if after else "0" * 40).encode() + _same_mode(before, after) + b"\n"
     if ours == theirs:
         return
-    if _binary(ours) or _binary(theirs):
+    if change.hunks is not None and change.hunks.startswith(b"GIT binary patch"):
+        yield change.hunks
+        return
+    if change.hunks is None and (_binary(ours) or _binary(theirs)):
         yield b"GIT binary patch\n" + _literal(theirs) + _literal(ours)
         return
     yield b"--- " + (_name(f"a/{old}") if before else b"/dev/null") + b"\n"
     yield b"+++ " + (_name(f"b/{change.path}") if after else b"/dev/null") + b"\n"
-    yield from _hunks(split(ours), split(theirs), change.origins)
+    yield from [change.hunks] if change.hunks is not None else _hunks(split(ours), split(theirs), change.origins)
 
 
 def _modes(before: FileState | None, after: FileState | None) -> Iterator[bytes]:

@@ -136,6 +136,7 @@ class _Folder:
     def __init__(self, path: Path) -> None:
         self._root = safeio.Root.open(path)
         self._known: dict[str, FileState | None] = {}
+        self._names: Sequence[str] | None = None
 
     def __enter__(self) -> _Folder:
         return self
@@ -152,17 +153,25 @@ class _Folder:
         found = self._root.lstat(path)
         if found is None or not stat.S_ISDIR(found.st_mode):
             return ()
+        return self._walk(path)
+
+    def names(self) -> Sequence[str]:
+        if self._names is None:
+            self._names = self._walk("")
+        return self._names
+
+    def _walk(self, top: str) -> list[str]:
         names: list[str] = []
-        folders = [path]
+        folders = [top]
         while folders:
             folder = folders.pop()
             for entry in self._root.names(folder):
-                inner = f"{folder}/{entry}"
+                inner = f"{folder}/{entry}" if folder else entry
                 status = self._root.lstat(inner)
-                if status is not None and stat.S_ISDIR(status.st_mode):
-                    folders.append(inner)
-                else:
+                if status is None or not stat.S_ISDIR(status.st_mode):
                     names.append(inner)
+                elif top or entry != ".git":
+                    folders.append(inner)
         return names
 
 

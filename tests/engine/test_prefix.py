@@ -114,3 +114,14 @@ def test_nothing_found_names_what_was_looked_for() -> None:
     with pytest.raises(Refused) as refused:
         settled(git("a/pkg/m.py", "b/pkg/m.py"), "other.py")
     assert "looked for pkg/m.py" in refused.value.problems[0].message
+
+
+def test_a_new_file_goes_by_the_layout_where_the_tree_has_no_such_folder() -> None:
+    text = create(
+        "b/python/pkg/new.json", "diff --git a/python/pkg/new.json b/python/pkg/new.json\nnew file mode 100644\n"
+    )
+    layout = {"python/pkg/": "pkg/"}
+    assert names(settled(text, "pkg/m.py", layout=layout)) == ["pkg/new.json"]
+    assert names(settled(text, "python/pkg/m.py", "pkg/m.py", layout=layout)) == ["python/pkg/new.json"]
+    assert names(settled(text, "lib/m.py", layout=layout)) == ["python/pkg/new.json"]
+    assert names(settled(text, "pkg/m.py")) == ["python/pkg/new.json"]

@@ -1,0 +1,19 @@
+int one(void)
+{
+    return 1;
+}
+
+int two(void)
+{
+    return 2;
+}
+
+int three(void)
+{
+    return 3;
+}
+
+int fresh(void)
+{
+    return 9;
+}

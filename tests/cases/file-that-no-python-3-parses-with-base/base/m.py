@@ -1,0 +1,20 @@
+print 'start'
+
+
+
+def one(x):
+    a = prepare_one(x)
+    print 'one', a
+    return finish_one(a)
+
+
+def two(x):
+    a = prepare_two(x)
+    return finish_two(a)
+
+
+def three(x):
+    a = prepare_three(x)
+    return finish_three(a)
+
+

@@ -1,0 +1,5 @@
+"""Text."""
+
+
+def strip(text):
+    return text.strip()

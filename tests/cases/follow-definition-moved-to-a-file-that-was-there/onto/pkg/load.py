@@ -1,0 +1,16 @@
+"""A loader."""
+
+import os
+
+
+def load_table(path):
+    with open(path) as stream:
+        return stream.read()
+
+
+class Loader:
+    def __init__(self, root):
+        self.root = root
+
+    def all(self):
+        return sorted(os.listdir(self.root))

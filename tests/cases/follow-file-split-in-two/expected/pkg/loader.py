@@ -1,0 +1,9 @@
+import os
+
+
+class Loader:
+    def __init__(self, root):
+        self.root = root
+
+    def all(self):
+        return reversed(os.listdir(self.root))

@@ -1,0 +1,6 @@
+def alpha():
+    return 1
+
+
+def omega():
+    return 9

@@ -1,0 +1,10 @@
+class Mine:
+    x = 0
+
+
+def alpha():
+    return 1
+
+
+def omega():
+    return 9

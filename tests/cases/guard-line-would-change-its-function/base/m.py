@@ -1,0 +1,7 @@
+class A:
+    def f(self):
+        one()
+        two()
+
+    def g(self):
+        three()

@@ -1,0 +1,10 @@
+class A:
+    def f(self):
+        one()
+
+    def inserted(self):
+        zero()
+        two()
+
+    def g(self):
+        three()

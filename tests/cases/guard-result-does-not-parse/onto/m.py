@@ -1,0 +1,8 @@
+def f(a):
+    x = [
+        a,
+    ]
+    return x
+
+
+z = 1

@@ -1,0 +1,7 @@
+import os
+
+from tool import thing
+
+
+def f():
+    return os.name, thing

@@ -1,0 +1,8 @@
+import json
+import os
+
+from tool import thing
+
+
+def f():
+    return os.name, thing

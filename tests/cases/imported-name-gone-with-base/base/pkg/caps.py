@@ -1,0 +1,6 @@
+def is_new():
+    return True
+
+
+def is_old():
+    return False

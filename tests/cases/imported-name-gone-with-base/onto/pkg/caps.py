@@ -1,0 +1,6 @@
+def is_newer():
+    return True
+
+
+def is_old():
+    return False

@@ -1,0 +1,8 @@
+def f():
+    one_call()
+    two_call()
+
+
+def g():
+    three_call()
+    four_call()

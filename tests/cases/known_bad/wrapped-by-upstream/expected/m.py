@@ -1,0 +1,6 @@
+def f(path):
+    with lock(path):
+        first_step(path)
+        between(path)
+        second_step(path)
+        third_step(path)

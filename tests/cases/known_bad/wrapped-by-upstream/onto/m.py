@@ -1,0 +1,5 @@
+def f(path):
+    with lock(path):
+        first_step(path)
+        second_step(path)
+        third_step(path)

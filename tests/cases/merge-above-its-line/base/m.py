@@ -1,0 +1,3 @@
+def f():
+    a_call()
+    b_call()

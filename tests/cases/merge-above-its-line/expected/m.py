@@ -1,0 +1,5 @@
+def f():
+    a_call()
+    upstream()
+    # why b is called
+    b_call()

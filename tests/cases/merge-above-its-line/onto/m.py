@@ -1,0 +1,4 @@
+def f():
+    a_call()
+    upstream()
+    b_call()

@@ -1,0 +1,2 @@
+def f(x, a, b, c):
+    pass

@@ -1,0 +1,6 @@
+import os
+import sys
+
+
+x = 1
+y = 2

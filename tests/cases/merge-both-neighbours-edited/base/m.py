@@ -1,0 +1,3 @@
+def f():
+    first_step(one)
+    second_step(two)

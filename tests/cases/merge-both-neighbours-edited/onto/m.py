@@ -1,0 +1,3 @@
+def f():
+    first_step(one, 1)
+    second_step(two, 2)

@@ -1,0 +1,4 @@
+def f(path):
+    check(path)
+    log(path)
+    return load(path)

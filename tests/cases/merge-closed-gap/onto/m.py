@@ -1,0 +1,3 @@
+def f(path):
+    check(path)
+    return load(path)

@@ -1,0 +1,6 @@
+package x
+
+func A() {
+	a()
+	z()
+}

@@ -1,0 +1,9 @@
+package x
+
+func A() {
+	a()
+}
+
+func Z() {
+	z()
+}

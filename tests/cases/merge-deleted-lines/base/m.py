@@ -1,0 +1,5 @@
+def f():
+    one_call()
+    two_call()
+    three_call()
+    return 1

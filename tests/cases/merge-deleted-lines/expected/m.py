@@ -1,0 +1,4 @@
+def f():
+    upstream_call()
+    three_call()
+    return 1

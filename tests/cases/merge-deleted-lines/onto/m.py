@@ -1,0 +1,6 @@
+def f():
+    one_call()
+    upstream_call()
+    two_call()
+    three_call()
+    return 1

@@ -1,0 +1,4 @@
+def f():
+    one_call()
+    two_call()
+    return 1

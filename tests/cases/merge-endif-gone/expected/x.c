@@ -1,0 +1,5 @@
+int a;
+#ifdef X
+#endif
+int n;
+int c;

@@ -1,0 +1,4 @@
+int a;
+#ifdef X
+#endif
+int c;

@@ -1,0 +1,5 @@
+int a;
+#ifdef X
+int b;
+#endif
+int c;

@@ -1,0 +1,6 @@
+int a;
+#ifdef X
+int b;
+int q;
+#endif
+int c;

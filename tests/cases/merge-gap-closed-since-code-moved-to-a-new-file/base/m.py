@@ -1,0 +1,5 @@
+def f(path):
+    check(path)
+    old_one(path)
+    old_two(path)
+    return load(path)

@@ -1,0 +1,3 @@
+def g(path):
+    old_one(path)
+    old_two(path)

@@ -1,0 +1,13 @@
+package x
+
+func A() {
+	a()
+}
+
+func N() {
+	n()
+}
+
+func B() {
+	b()
+}

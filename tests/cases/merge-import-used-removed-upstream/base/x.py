@@ -1,0 +1,7 @@
+import os
+import sys
+
+
+def f():
+    os.x()
+    return 1

@@ -1,0 +1,3 @@
+f({
+  other_thing_entirely: 77,
+})

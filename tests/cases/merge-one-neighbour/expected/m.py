@@ -1,0 +1,5 @@
+def f(path):
+    first_check(path)
+    added(path)
+    everything_else(path, 1, 2)
+    and_more(3)

@@ -1,0 +1,7 @@
+def f():
+    a_call()
+    b_call()
+
+
+def z():
+    pass

@@ -1,0 +1,11 @@
+def f():
+    a_call()
+    b_call()
+    upstream_call()
+
+
+MINE = 1
+
+
+def z():
+    pass

@@ -1,0 +1,5 @@
+def f():
+    return merge(alpha, beta, gamma)
+
+
+x = 1

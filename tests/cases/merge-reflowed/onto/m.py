@@ -1,0 +1,9 @@
+def f():
+    return merge(
+        alpha,
+        beta,
+        gamma,
+    )
+
+
+x = 1

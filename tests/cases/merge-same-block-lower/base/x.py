@@ -1,0 +1,9 @@
+import os
+import sys
+
+def f():
+    a()
+    b()
+    c()
+    d()
+    e()

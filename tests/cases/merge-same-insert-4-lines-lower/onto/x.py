@@ -1,0 +1,10 @@
+import os
+import sys
+
+def f():
+    a()
+    b()
+    c()
+    d()
+    guard(x)
+    e()

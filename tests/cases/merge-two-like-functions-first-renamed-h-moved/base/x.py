@@ -1,0 +1,10 @@
+def f():
+    x = 1
+    y = 2
+    return x
+
+
+def g():
+    x = 1
+    y = 2
+    return x

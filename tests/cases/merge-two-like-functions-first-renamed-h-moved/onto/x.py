@@ -1,0 +1,10 @@
+def g():
+    x = 1
+    y = 2
+    return x
+
+
+def f():
+    x = 1
+    y = 2
+    return x

@@ -1,0 +1,6 @@
+import sys
+import os
+import abc
+import re
+
+x = 1
