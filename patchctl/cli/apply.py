@@ -42,12 +42,16 @@ def command(app: App, /, target: str | None, check: bool, source: str, **options
         source = str(app.path(source))
     with app.progress() as progress:
         found = locate(project, place, target, source, selection, check=check, progress=progress)
+        # Asked first: another interpreter may take its time, or fail, and what was applied by then would be denied.
+        listed = project.target(found.tag)[1].patches
+        unmet = advice.unmet(project, listed, place.python) if place.installed else ()
         report = workflow.apply(
             project, found.tag, found.place, found.source, selection, check=check, commit=not options["no_commit"]
         )
     warnings = [*found.warnings, *advice.unlisted(project, found.tag)]
-    if place.installed:
-        warnings += advice.unmet(project, [patch.id for patch in report.patches if patch.live], place.python)
+    standing = {file.path for patch in report.patches if patch.live for file in patch.files if file.after}
+    warnings += advice.hidden(report.place, sorted(standing))
+    warnings += (problem for problem in unmet if problem.patch in {patch.id for patch in report.patches if patch.live})
     return Result(_document(report), lambda printer: _text(printer, report), problems=tuple(warnings))
 
 

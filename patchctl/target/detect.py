@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,9 @@ def open_place(path: Path, shape: Shape | None, footprint: Iterable[str], faults
     if not path.is_dir():
         raise EnvironmentFailed(Problem("no-folder", f"There is no folder {path}."))
     if os.path.lexists(path / ".git"):
+        if not ((path / ".git").is_dir() or (path / ".git").is_file()):  # git would wait for a pipe to be written to
+            why = f"{path / '.git'} is neither a folder nor a file, so there is no checkout."
+            raise Refused(Problem("not-a-checkout", why, file=str(path / ".git")))
         from patchctl.target.checkout import Checkout
 
         return Checkout.open(path)
@@ -49,11 +52,16 @@ def open_installed(
     Raises EnvironmentFailed if it is not installed, Refused if it can't be patched, InvalidInput if several are.
     """
     distribution = environment.find(name, python) if name else _patched(python)
-    return at(distribution, shape, faults), distribution
+    return at(distribution, shape, faults, environment.ahead(distribution.site, python)), distribution
 
 
-def at(distribution: Distribution, shape: Shape | None, faults: Faults | None = None) -> Installed:
-    """The place that ``distribution`` is. Its receipt's mapping comes before the ``shape``'s."""
+def at(
+    distribution: Distribution, shape: Shape | None, faults: Faults | None = None, ahead: Sequence[Path] = ()
+) -> Installed:
+    """The place that ``distribution`` is. Its receipt's mapping comes before the ``shape``'s.
+
+    ``ahead`` is what Python looks into before it comes to that place.
+    """
     faults = faults or Faults.from_environment()
     folder = distribution.site / distribution.dist_info
     with open_root(distribution.site, faults) as root:
@@ -63,7 +71,7 @@ def at(distribution: Distribution, shape: Shape | None, faults: Faults | None = 
         if not layout and shape is not None:
             listed = root.read(f"{distribution.dist_info}/{RECORD}")
             layout = shape.layout or _from_record(listed.data if listed else b"", shape.sdist_root)
-    return Installed(distribution.site, distribution.dist_info, layout, faults)
+    return Installed(distribution.site, distribution.dist_info, layout, faults, ahead)
 
 
 def _distribution(path: Path, shape: Shape | None) -> Distribution | None:

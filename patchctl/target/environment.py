@@ -6,6 +6,8 @@ It is found as Python would find it, by looking for dist-info folders along ``sy
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import json
 import os
 import re
@@ -50,11 +52,25 @@ def search_path(python: Path | None) -> list[Path]:
 
     Raises EnvironmentFailed when there is no such interpreter or it does not start.
     """
+    return [path for path in _path_entries(python) if path.is_dir()]
+
+
+def ahead(site: Path, python: Path | None) -> tuple[Path, ...]:
+    """The folders and zip files that ``import`` looks into before ``site`` in the environment of ``python``.
+
+    Raises as :func:`search_path`.
+    """
+    entries = _path_entries(python)
     if python is None:
-        entries = [entry for entry in sys.path if entry]
-    else:
-        entries = _ask(python)
-    return [path for path in map(Path, dict.fromkeys(entries)) if path.is_dir()]
+        # Where this program, or whoever runs it with -m, happens to stand says nothing about the engine's imports.
+        own = {Path(sys.argv[0]).parent, Path.cwd()} if sys.argv else set()
+        entries = [entry for entry in entries if entry not in own]
+    return tuple(entries[: entries.index(site)]) if site in entries else ()
+
+
+def _path_entries(python: Path | None) -> list[Path]:
+    entries = [entry for entry in sys.path if entry] if python is None else _ask(python)
+    return [path for path in map(Path, dict.fromkeys(entries)) if path.exists()]
 
 
 def find(name: str, python: Path | None = None) -> Distribution:
@@ -120,7 +136,8 @@ def check_version(distribution: Distribution, wanted: str) -> None:
         raise Refused(Problem("wrong-version", why, next=f"pip install {distribution.name}=={wanted}"))
 
 
-def _ask(python: Path) -> list[str]:
+@functools.lru_cache(maxsize=4)
+def _ask(python: Path) -> tuple[str, ...]:
     import subprocess  # as all that only some environments need, not worth its time to the others
 
     try:
@@ -137,8 +154,8 @@ def _ask(python: Path) -> list[str]:
     for line in reversed(os.fsdecode(done.stdout).splitlines()):
         mark, _, answer = line.partition(" ")
         if mark == "patchctl" and done.returncode == 0:
-            entries = json.loads(answer)
-            return [entry for entry in entries if isinstance(entry, str)]
+            with contextlib.suppress(ValueError, TypeError, RecursionError):  # some other program's line, then
+                return tuple(entry for entry in json.loads(answer) if isinstance(entry, str) and "\0" not in entry)
     said = os.fsdecode(done.stderr).strip().splitlines()
     why = f"{python} is no working Python interpreter: {said[-1] if said else f'exit status {done.returncode}'}"
     raise EnvironmentFailed(Problem("no-python", why, file=str(python)))

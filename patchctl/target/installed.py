@@ -6,7 +6,7 @@ uninstalling with pip leaves nothing behind. Sources, times, permissions, byteco
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from patchctl.errors import Problem, Refused
 from patchctl.series.receipt import Receipt
 from patchctl.target.faults import Faults
 from patchctl.target.folder import FolderPlace, load_receipt
+from patchctl.target.hidden import instead
 from patchctl.target.safeio import Root
 
 if TYPE_CHECKING:
@@ -33,10 +34,28 @@ class Installed(FolderPlace):
 
     kind = "installed"
 
-    def __init__(self, site: Path, dist_info: str, layout: Mapping[str, str], faults: Faults | None = None) -> None:
+    def __init__(
+        self,
+        site: Path,
+        dist_info: str,
+        layout: Mapping[str, str],
+        faults: Faults | None = None,
+        ahead: Sequence[Path] = (),
+    ) -> None:
         folder = site / dist_info
         super().__init__(site, folder / STATE, folder, layout, faults or Faults.from_environment())
         self._dist_info = dist_info
+        self._ahead = ahead
+
+    def hidden(self, paths: Iterable[str]) -> tuple[Problem, ...]:
+        """The repository's ``paths`` whose files Python does not import, since something else comes first."""
+        names = {path: name for path in paths if (name := self.local(path)) is not None}
+        taken = instead(names.values(), self._path, self._ahead)
+        return tuple(
+            Problem("hidden", f"Python does not import {name}: {taken[name]} comes before it.", file=path)
+            for path, name in names.items()
+            if name in taken
+        )
 
     @property
     def carries_modes(self) -> bool:

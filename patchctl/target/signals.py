@@ -10,6 +10,20 @@ from typing import Any
 _STOPPING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
+_done = False
+
+
+def complete() -> None:
+    """Note that what the process was called for is done and stays done: who stops it now stops only its report."""
+    global _done
+    _done = True
+
+
+def is_complete() -> bool:
+    """Whether :func:`complete` was called."""
+    return _done
+
+
 class Stopped(BaseException):
     """A stopping signal came while it was held back. Not an Exception: nothing on the way may swallow it."""
 

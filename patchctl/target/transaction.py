@@ -25,7 +25,7 @@ from patchctl.target import journal as journals
 from patchctl.target import rollback, traces
 from patchctl.target.journal import Entry, Journal, kept, staged
 from patchctl.target.safeio import Root, failed
-from patchctl.target.signals import Held
+from patchctl.target.signals import Held, complete
 
 _STANDS = "The journal stands: the next apply or unapply there will put it right."
 SECOND = 1_000_000_000
@@ -82,6 +82,7 @@ def run(
         try:
             with _state_folder(root, state) as store:
                 _Run(root, store, work, doomed, dict(note or {}), held, durable).all(then, undo)
+                complete()
         except OSError as error:
             raise failed(error, f"writing into {root.path}", "Nothing has changed.") from error
         finally:

@@ -22,6 +22,7 @@ _JOBS = {
     "rebase-apply": ("A rebase or git am", "git am --abort"),
     "CHERRY_PICK_HEAD": ("A cherry-pick", "git cherry-pick --abort"),
     "REVERT_HEAD": ("A revert", "git revert --abort"),
+    "sequencer": ("A cherry-pick or revert of several commits", "git cherry-pick --abort"),
 }
 
 _ATTRIBUTES = ("filter", "working-tree-encoding", "eol", "text", "ident")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from patchctl.errors import Problem
 from patchctl.series.project import Project
+from patchctl.target.installed import Installed
+from patchctl.target.place import Place
 
 
 def unlisted(project: Project, tag: str) -> tuple[Problem, ...]:
@@ -14,6 +16,11 @@ def unlisted(project: Project, tag: str) -> tuple[Problem, ...]:
     why = f"{{}} lies with the patches of {tag}, but series.yaml does not list it: it is not applied."
     step = f"list it under targets.{tag}.patches, or remove it"
     return tuple(Problem("unlisted", why.format(path), file=path, next=step) for path in project.unlisted(tag))
+
+
+def hidden(place: Place, paths: Iterable[str]) -> tuple[Problem, ...]:
+    """The files ``paths`` that are as they should be in ``place`` and that Python does not import."""
+    return place.hidden(paths) if isinstance(place, Installed) else ()
 
 
 def unmet(project: Project, patches: Iterable[str], python: Path | None) -> tuple[Problem, ...]:

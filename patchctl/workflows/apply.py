@@ -134,9 +134,9 @@ def _layers(project: Project, tag: str, chosen: Sequence[LockedPatch], faults: F
 def select(order: Sequence[str], locked: LockedTarget, selection: Selection, faults: Faults) -> list[LockedPatch]:
     """The lock's entries of the chosen patches, in the series' order.
 
-    ``faults`` is told of patches that the lock does not know and of an ``only`` that shares files with a skipped
-    patch (both DecisionNeeded). Raises InvalidInput for an id the target does not list, and for a choice that
-    contradicts itself or is none: an empty variable in a script must not take the whole series out.
+    ``faults`` is told of patches that the lock does not know or has in another order, and of an ``only`` that shares
+    files with a skipped patch (all DecisionNeeded). Raises InvalidInput for an id the target does not list, and for a
+    choice that contradicts itself or is none: an empty variable in a script must not take the whole series out.
     """
     known = {patch.id: patch for patch in locked.patches}
     chosen = list(order)
@@ -157,6 +157,10 @@ def select(order: Sequence[str], locked: LockedTarget, selection: Selection, fau
             raise DecisionNeeded([Problem("no-lock", why, id, next="patchctl lock") for id in unknown])
         if selection.only is not None:
             _independent(chosen, order, known)
+    with faults.noted():
+        if [id for id in known if id in order] != [id for id in order if id in known]:
+            why = "The patches stand in another order in series.yaml than in series.lock."
+            raise DecisionNeeded(Problem("stale-lock", why, next="patchctl lock"))
     return [known[id] for id in chosen if id in known]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from patchctl.errors import Problem, Refused
 from patchctl.series.receipt import Receipt, Stamp, TouchedFile
+from patchctl.target.installed import Installed
 from patchctl.target.place import Place
 from patchctl.workflows.stack import Chain, Stack, stamp
 
@@ -62,6 +63,8 @@ def status(
         _patch(layer.id, layer.files, stack.live(at, index), states, notes) for index, layer in enumerate(stack.layers)
     )
     problems += _complaints(target, receipt, patches, allow_missing)
+    if isinstance(place, Installed):
+        problems += place.hidden(path for path, state in states.items() if state is not None)
     if listed is not None:
         problems += _unlike(target, receipt, [layer.id for layer in stack.layers], listed)
         patches += tuple(PatchStatus(id, MISSING, ()) for id in listed if id not in {patch.id for patch in patches})
@@ -126,6 +129,9 @@ def _unlike(target: str, receipt: Receipt | None, known: Sequence[str], listed: 
     """Where the series is not what was compared: patches that nobody has locked, and some that it has no more."""
     why = "series.yaml lists this patch, and series.lock does not know it: nothing says what it would look like here."
     problems = [Problem("no-lock", why, id, next=f"patchctl lock {target}") for id in listed if id not in known]
+    if [id for id in known if id in listed] != [id for id in listed if id in known]:
+        order = f"The patches of {target} stand in another order in series.yaml than in series.lock."
+        problems.append(Problem("stale-lock", order, next=f"patchctl lock {target}"))
     applied = [patch.id for patch in receipt.patches] if receipt is not None and receipt.target == target else []
     why = "The patch is in this place, or in series.lock, and series.yaml does not list it any more."
     step = "patchctl apply" if set(known) <= set(listed) else f"patchctl lock {target}"

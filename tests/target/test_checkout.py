@@ -350,8 +350,9 @@ class TestRefusals:
         git(root, "merge", "-q", "--no-commit", "--no-ff", "side")
         assert self.refused(root, series) == [("in-progress", None)]
 
-    def test_a_mail_that_waits_for_a_person(self, root: Path, series: Carried) -> None:
-        (root / ".git/rebase-apply").mkdir()
+    @pytest.mark.parametrize("job", ["rebase-apply", "sequencer"])
+    def test_a_job_that_waits_for_a_person(self, root: Path, series: Carried, job: str) -> None:
+        (root / ".git" / job).mkdir()
         assert self.refused(root, series) == [("in-progress", None)]
 
     def test_no_commit_yet(self, tmp_path: Path, series: Carried) -> None:
