@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
 import os
 import shlex
 import signal
@@ -62,6 +63,9 @@ def environment(cwd: Path, extra: Mapping[str, str] | None = None) -> dict[str, 
         TZ="UTC",
         GIT_CONFIG_NOSYSTEM="1",
         GIT_CONFIG_GLOBAL=os.devnull,
+        GIT_ATTR_NOSYSTEM="1",
+        # What an id names is what hashes to it, whatever refs/replace/ would have there instead.
+        GIT_NO_REPLACE_OBJECTS="1",
         GIT_TERMINAL_PROMPT="0",
         GIT_OPTIONAL_LOCKS="0",
         GIT_CEILING_DIRECTORIES=str(cwd.parent),
@@ -147,7 +151,11 @@ class TreeEntry:
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """Runs git in ``cwd``, or on the bare repository ``git_dir``."""
+    """Runs git in ``cwd``, or on the bare repository ``git_dir``.
+
+    Always in a session of its own: what the terminal sends to stop us is ours to answer. A git that was hit as well
+    would fail first, and its failure pass for the reason.
+    """
 
     cwd: Path
     git_dir: Path | None = None
@@ -181,6 +189,7 @@ class Git:
                 stdin=subprocess.DEVNULL if data is None else None,
                 capture_output=True,
                 check=False,
+                start_new_session=True,
             )
         except FileNotFoundError as error:
             if error.filename != "git":
@@ -201,6 +210,7 @@ class Git:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
+                start_new_session=True,
             )
         except FileNotFoundError as error:
             if error.filename != "git":
@@ -243,22 +253,36 @@ class Git:
         return found.stdout.decode().strip() if found.returncode == 0 else None
 
     def blobs(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """The contents of the blobs ``ids``, in order, by one ``git cat-file --batch``.
+        """The contents of the blobs ``ids``, in order. Raises EnvironmentFailed as :meth:`objects`, or for no blob."""
+        for name, kind, data in self.objects(ids):
+            if kind != "blob":
+                raise EnvironmentFailed(Problem("git", f"object {name} is not a blob in {self.git_dir or self.cwd}"))
+            yield name, data
 
-        Raises EnvironmentFailed for an object that is missing or is no blob.
+    def objects(self, names: Iterable[str]) -> Iterator[tuple[str, str, bytes]]:
+        """Id, kind and content of what ``names`` mean, in order, by one ``git cat-file --batch``.
+
+        Raises EnvironmentFailed for an object that is missing, or whose content is not what its id was made of: git
+        itself compares these only when it fetches.
         """
-        wanted = list(ids)
+        wanted = list(names)
         if not wanted:
             return
+        where = self.git_dir or self.cwd
         out = self.run("cat-file", "--batch", data="".join(f"{name}\n" for name in wanted).encode())
         at = 0
         for name in wanted:
             end = out.index(b"\n", at)
-            head = out[at:end].split(b" ")
-            if len(head) != 3 or head[1] != b"blob":
-                raise EnvironmentFailed(Problem("git", f"object {name} is not a blob in {self.git_dir or self.cwd}"))
-            size = int(head[2])
-            yield name, out[end + 1 : end + 1 + size]
+            head = out[at:end].decode(errors="replace").split(" ")
+            if len(head) != 3 or not head[2].isdecimal():
+                raise EnvironmentFailed(Problem("git", f"object {name} is missing in {where}"))
+            id, kind, size = head[0], head[1], int(head[2])
+            data = out[end + 1 : end + 1 + size]
+            hashed = hashlib.sha1(b"%s %d\0" % (kind.encode(), size), usedforsecurity=False)
+            hashed.update(data)
+            if hashed.hexdigest() != id:
+                raise EnvironmentFailed(Problem("git", f"object {id} has another content than its id says in {where}"))
+            yield id, kind, data
             at = end + 1 + size + 1
 
     def tree(self, commit: str, paths: Sequence[str] = ()) -> dict[str, TreeEntry]:

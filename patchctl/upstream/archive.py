@@ -8,10 +8,13 @@ here too, since a reader that believes a header may be made to fill the memory.
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
+import itertools
 import lzma
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -23,12 +26,25 @@ from typing import IO, Any, NoReturn
 
 from patchctl.engine.model import EXECUTABLE, LINK, REGULAR
 from patchctl.errors import Problem, Refused
-from patchctl.upstream.importer import MAX_FILE, MAX_FILES
+from patchctl.upstream.importer import MAX_FILE, MAX_FILES, MAX_TOTAL
 
 _CHUNK = 1 << 20
 # A tar header may announce a name of any length, and tarfile reads it in one go.
-_MAX_READ = 16 << 20
-_DAMAGE = (tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError)
+_MAX_READ = 2 << 20
+# What a tar file may come to, headers and padding included; files that nobody takes have to be inflated as well.
+_MAX_INFLATED = 2 * MAX_TOTAL
+# zipfile meets what it can't read in many ways: another method, encryption, fields cut short, an impossible seek.
+_DAMAGE = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    ValueError,
+    LookupError,
+    RuntimeError,
+    struct.error,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +74,8 @@ def _sound(name: str) -> Iterator[None]:
     except _DAMAGE as error:
         _refuse(f"{name} is damaged or no archive: {error}")
     except OSError as error:
-        # gzip says so of a damaged stream; a disk that fails has a number.
-        if error.errno is None:
+        # gzip says so of a damaged stream; a disk that fails has a number, and not that of an impossible position.
+        if error.errno in (None, errno.EINVAL):
             _refuse(f"{name} is damaged: {error}")
         raise
 
@@ -81,9 +97,7 @@ def below_top(files: Iterable[Member], origin: str) -> Iterator[Member]:
 def _tar_members(path: Path) -> Iterator[Member]:
     with path.open("rb") as raw, _inflated(raw) as stream, tarfile.open(fileobj=stream, mode="r:") as archive:
         seen: dict[str, tarfile.TarInfo] = {}
-        for count, info in enumerate(archive):
-            if count >= MAX_FILES:
-                _refuse(f"{path.name} holds more than {MAX_FILES} entries")
+        for info in _tar_entries(archive, path.name):
             if info.isdir():
                 continue
             if info.issym():
@@ -100,6 +114,24 @@ def _tar_members(path: Path) -> Iterator[Member]:
             seen[info.name] = held
             mode = EXECUTABLE if held.mode & 0o100 else REGULAR
             yield Member(info.name, mode, held.size, lambda held=held: _tar_chunks(archive, held))  # type: ignore[misc]
+        # Only at the very end is a compressed stream compared with its checksum.
+        while stream.read(_CHUNK):
+            pass
+
+
+def _tar_entries(archive: tarfile.TarFile, name: str) -> Iterator[tarfile.TarInfo]:
+    """The entries of ``archive`` in order, without keeping any: their headers may be far larger than the archive."""
+    for count in itertools.count():
+        info = archive.next()
+        archive.members = []  # type: ignore[attr-defined]
+        if info is None:
+            return
+        if count >= MAX_FILES:
+            _refuse(f"{name} holds more than {MAX_FILES} entries")
+        if sum(map(len, archive.pax_headers.values())) + len(archive.pax_headers) > _MAX_READ:
+            _refuse(f"{name} has headers of unreasonable size")
+        info.pax_headers = {}
+        yield info
 
 
 def _tar_chunks(archive: tarfile.TarFile, info: tarfile.TarInfo) -> Iterator[bytes]:
@@ -156,7 +188,7 @@ def _inflated(raw: IO[bytes]) -> _Bounded:
 
 
 class _Bounded(io.BufferedIOBase):
-    """A stream that refuses to be read in one huge piece."""
+    """A stream that refuses to be read in one huge piece, or without end."""
 
     def __init__(self, stream: Any) -> None:
         self._stream: IO[bytes] = stream
@@ -164,9 +196,14 @@ class _Bounded(io.BufferedIOBase):
     def read(self, size: int | None = -1, /) -> bytes:
         if size is None or not 0 <= size <= _MAX_READ:
             _refuse("the archive has a header of unreasonable size")
-        return self._stream.read(size)
+        data = self._stream.read(size)
+        if self._stream.tell() > _MAX_INFLATED:
+            _refuse("the archive unpacks to more than patchctl takes")
+        return data
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
+        if offset > _MAX_INFLATED:
+            _refuse("the archive unpacks to more than patchctl takes")
         return self._stream.seek(offset, whence)
 
     def tell(self) -> int:

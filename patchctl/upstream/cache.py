@@ -29,6 +29,13 @@ SOURCES = ("git", "pypi")
 _WORKSPACE = "fetching"
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 
+# What git init and _create write into a repository's configuration.
+_OWN_SETTINGS = re.compile(
+    r"\s*(?:[#;].*|\[(?:core|gc|maintenance)\]"
+    r"|(?:repositoryformatversion|filemode|bare|ignorecase|precomposeunicode|symlinks|logallrefupdates|auto)\s*=\s*\w+)?\s*",
+    re.IGNORECASE,
+)
+
 # What git forbids in a reference's name (git help check-ref-format).
 _BAD_REF = re.compile(r"^[-/.]|\.\.|//|/\.|@\{|[\x00-\x20\x7f~^:?*\[\\]|\.lock(/|$)|[/.]$|^@$|^$")
 
@@ -43,13 +50,21 @@ class Cached:
 
 
 def root() -> Path:
-    """Where caches lie: the folder that PATCHCTL_CACHE names, else the user's cache folder."""
+    """Where caches lie: the folder that PATCHCTL_CACHE names, else the user's cache folder.
+
+    Raises EnvironmentFailed for a user without a home.
+    """
     chosen = os.environ.get("PATCHCTL_CACHE")
     if chosen:
-        return Path(os.path.abspath(Path(chosen).expanduser()))  # noqa: PTH100
+        return Path(os.path.abspath(os.path.expanduser(chosen)))  # noqa: PTH100, PTH111 - an unknown ~user stays
     import platformdirs
 
-    return platformdirs.user_cache_path("patchctl", appauthor=False)
+    # Absolute, whatever HOME and XDG_CACHE_HOME are: git is run from within the cache.
+    try:
+        return platformdirs.user_cache_path("patchctl", appauthor=False).absolute()
+    except RuntimeError as error:
+        why = f"There is no cache folder: {error}. Set PATCHCTL_CACHE to a folder that can be written."
+        raise EnvironmentFailed(Problem("cache-unwritable", why)) from None
 
 
 class Cache:
@@ -64,7 +79,20 @@ class Cache:
         self._lock = self.folder / f"{name}.lock"
 
     def exists(self) -> bool:
-        return (self.path / "HEAD").is_file()
+        """Whether there is a cache. Raises EnvironmentFailed for one that would have git do more than read it.
+
+        Settings of a repository can name programs to run, and a cache may lie where others can write.
+        """
+        if not (self.path / "HEAD").is_file():
+            return False
+        try:
+            lines = (self.path / "config").read_text(errors="replace").splitlines()
+        except FileNotFoundError:
+            return True
+        foreign = next((line.strip() for line in lines if not _OWN_SETTINGS.fullmatch(line)), None)
+        if foreign is not None:
+            raise self.broken(f"its configuration says {foreign!r}, which patchctl did not write")
+        return True
 
     def find(self, *refs: str) -> dict[str, Cached]:
         """Those of ``refs`` that exist, by one call of git. Raises EnvironmentFailed when the cache is broken."""
@@ -72,7 +100,7 @@ class Cache:
             return {}
         form = "%(refname)%00%(objectname)%00%(contents)%00"
         said = self.git.ask("for-each-ref", f"--format={form}", *refs)
-        if said.returncode:
+        if said.returncode or b"broken ref" in said.stderr:
             raise self.broken(said.stderr.decode(errors="replace").strip())
         fields = said.stdout.decode(errors="surrogateescape").split("\0")[:-1]
         records = (fields[at : at + 3] for at in range(0, len(fields), 3))
@@ -165,6 +193,8 @@ class Cache:
         # Made aside and renamed: a process that is killed here leaves no half a repository.
         import shutil
 
+        if os.path.lexists(self.path):
+            raise self.broken("it is no git repository")
         new = self.path.with_suffix(".new")
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir()

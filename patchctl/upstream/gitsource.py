@@ -82,17 +82,28 @@ def commit_of(git: Git, url: str, tag: str) -> str | None:
     Raises EnvironmentFailed when there is no answer.
     """
     ref = f"refs/tags/{tag}"
+    ids = _listed(git, url, ref, f"{ref}^{{}}")
+    # An annotated tag has an id of its own; the peeled line names the commit.
+    return ids.get(f"{ref}^{{}}") or ids.get(ref)
+
+
+def tags(git: Git, url: str) -> list[str]:
+    """The names of all tags at ``url``. Raises EnvironmentFailed when there is no answer."""
+    mark = "refs/tags/"
+    return [name.removeprefix(mark) for name in _listed(git, url, f"{mark}*") if not name.endswith("^{}")]
+
+
+def _listed(git: Git, url: str, *refs: str) -> dict[str, str]:
+    """The references at ``url`` that fit ``refs``, and their ids."""
     try:
-        said = _transfer(git, "ls-remote", *_serving(url), "--", url, ref, f"{ref}^{{}}", seconds=ANSWER_SECONDS)
+        said = _transfer(git, "ls-remote", *_serving(url), "--", url, *refs, seconds=ANSWER_SECONDS)
     except TimeoutError:
         why = f"The git repository at {redact(url)} does not answer within {ANSWER_SECONDS:.0f} seconds."
         raise EnvironmentFailed(Problem("network", why)) from None
     if said.returncode:
         raise _unreachable(url, said)
     lines = (line.partition("\t") for line in said.stdout.decode(errors="replace").splitlines())
-    ids = {name: commit for commit, _, name in lines}
-    # An annotated tag has an id of its own; the peeled line names the commit.
-    return ids.get(f"{ref}^{{}}") or ids.get(ref)
+    return {name: commit for commit, _, name in lines}
 
 
 def _get(git: Git, url: str, tag: str, progress: Progress | None, depth: str, wanted: str) -> None:

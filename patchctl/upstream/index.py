@@ -8,6 +8,7 @@ imported by this module alone, and this module only when something has to be fet
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import re
 import ssl
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import unquote, urljoin, urlsplit, urlunsplit
 
 import pypi_simple
 import requests
@@ -24,6 +25,7 @@ from packaging.version import InvalidVersion, Version
 from pypi_simple.html import Link, RepositoryPage
 from requests.adapters import BaseAdapter, HTTPAdapter
 from requests.utils import get_netrc_auth
+from urllib3.exceptions import HTTPError
 from urllib3.util.retry import Retry
 
 from patchctl.errors import EnvironmentFailed, Problem, Refused
@@ -36,6 +38,13 @@ if TYPE_CHECKING:
 # A host that swallows packets must not hold anybody for minutes, whatever pip's timeout for slow answers is.
 _CONNECT_SECONDS = 10.0
 _CHUNK = 1 << 16
+# Far above any project's page and any archive that is taken; a server may go on sending for ever.
+MAX_PAGE = 32 << 20
+MAX_ARCHIVE = 4 << 30
+# What a server can make of a request: requests passes some of urllib3's faults, and Python's own, on as they are.
+_FAULTS = (requests.RequestException, HTTPError, OSError, ValueError, RecursionError)
+# With these a file is compared; an index may name others, whose digests have no length of their own.
+_HASHES = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b", "blake2s")
 _LOOPBACK = re.compile(r"localhost|127(?:\.\d{1,3}){3}|\[?::1\]?")
 
 
@@ -88,9 +97,22 @@ class Indexes:
                 archives += _of_version(ask(), version)
             except pypi_simple.NoSuchProjectError:
                 failures.append(f"{shown} has no project {project}")
-            except (requests.RequestException, OSError, ValueError) as error:
+            except (*_FAULTS, pypi_simple.UnsupportedRepoVersionError) as error:
                 failures.append(f"{shown}: {_why(error)}")
         return Offer(tuple(archives), tuple(asked), tuple(failures))
+
+    def releases(self, project: str) -> tuple[list[Version], tuple[str, ...]]:
+        """The versions of ``project`` that no index has yanked, in no order, and what went wrong on the way."""
+        found: dict[Version, None] = {}
+        failures: list[str] = []
+        for name, ask in self._places(project):
+            try:
+                found.update(dict.fromkeys(_versions(ask())))
+            except pypi_simple.NoSuchProjectError:
+                failures.append(f"{redact(name)} has no project {project}")
+            except (requests.RequestException, OSError, ValueError) as error:
+                failures.append(f"{redact(name)}: {_why(error)}")
+        return list(found), tuple(failures)
 
     def fetch(self, archive: Archive, into: Path, show: Callable[[int, int | None], None]) -> str:
         """Download ``archive`` to the file ``into``; returns its sha256 (hex). ``show`` gets bytes done and total.
@@ -99,21 +121,25 @@ class Indexes:
         """
         package = archive.package
         digest = hashlib.sha256()
-        stated = {name: hashlib.new(name) for name in package.digests if name in hashlib.algorithms_guaranteed}
+        stated = {name: hashlib.new(name) for name in package.digests if name in _HASHES}
         try:
-            answer = self._session.get(package.url, stream=True, timeout=self._timeout)
+            # The file as it lies there: a server may take its own compression for one of the way.
+            asked = {"Accept-Encoding": "identity"}
+            answer = self._session.get(package.url, stream=True, timeout=self._timeout, headers=asked)
             with answer as response, into.open("wb") as file:
                 response.raise_for_status()
                 length = response.headers.get("Content-Length", "")
-                total = int(length) if length.isdigit() else package.size
+                total = int(length) if length.isdecimal() else package.size
                 done = 0
-                for chunk in response.iter_content(_CHUNK):
-                    file.write(chunk)
+                for chunk in _pieces(response):
                     done += len(chunk)
+                    if done > MAX_ARCHIVE:
+                        raise Refused(Problem("unsafe-archive", f"{archive.filename} never ends.", archive.filename))
+                    file.write(chunk)
                     for each in (digest, *stated.values()):
                         each.update(chunk)
                     show(done, total)
-        except (requests.RequestException, OSError) as error:
+        except _FAULTS as error:
             if isinstance(error, OSError) and not isinstance(error, requests.RequestException) and error.errno:
                 raise
             why = f"{archive.filename} can't be fetched from {redact(package.url)}: {_why(error)}."
@@ -139,10 +165,10 @@ class Indexes:
     def _page(self, url: str, project: str) -> list[DistributionPackage]:
         bare = self._bare(url if "://" in url else Path(url).absolute().as_uri())
         client = pypi_simple.PyPISimple(bare, session=self._session)
-        return self._reachable(client.get_project_page(project, timeout=self._timeout).packages)
+        return self._reachable(client.get_project_page(project, timeout=self._timeout).packages, bare)
 
     def _links(self, place: str, project: str) -> list[DistributionPackage]:
-        path = Path(unquote(urlsplit(place).path)) if place.startswith("file:") else Path(place).expanduser()
+        path = Path(unquote(urlsplit(place).path)) if place.startswith("file:") else Path(os.path.expanduser(place))  # noqa: PTH111
         if "://" not in place or place.startswith("file:"):
             if path.is_dir():
                 files = sorted(entry for entry in path.iterdir() if entry.is_file())
@@ -153,23 +179,20 @@ class Indexes:
         response = self._session.get(url, timeout=self._timeout, headers={"Accept": "text/html"})
         response.raise_for_status()
         page = RepositoryPage.from_html(response.content, base_url=response.url)
-        return self._reachable(pypi_simple.DistributionPackage.from_link(link, project) for link in page.links)
+        packages = (pypi_simple.DistributionPackage.from_link(link, project) for link in page.links)
+        return self._reachable(packages, url)
 
     def _bare(self, url: str) -> str:
         """``url`` without its login, which is kept for that host."""
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-        trusted = {entry.rpartition(":")[0] or entry for entry in self._settings.trusted_hosts}
-        trusted |= set(self._settings.trusted_hosts)
-        known = host in trusted or f"{host}:{parts.port}" in trusted or _LOOPBACK.fullmatch(host)
-        if parts.scheme == "http" and not known:
+        if urlsplit(url).scheme == "http" and not _trusted(url, self._settings):
             raise ValueError("it is neither https nor one of pip's trusted hosts, so nothing is taken from it")
         return self._logins.take(url)
 
-    def _reachable(self, packages: Iterable[DistributionPackage]) -> list[DistributionPackage]:
+    def _reachable(self, packages: Iterable[DistributionPackage], page: str) -> list[DistributionPackage]:
+        """Those of ``packages`` that lie where the page at ``page`` may send anybody."""
         found = []
         for package in packages:
-            if urlsplit(package.url).scheme in ("http", "https", "file"):
+            if _leads(page, package.url, self._settings):
                 package.url = self._logins.take(package.url)
                 found.append(package)
         return found
@@ -199,8 +222,59 @@ class _Logins(requests.auth.AuthBase):
         return request
 
 
+def _trusted(url: str, settings: IndexSettings) -> bool:
+    """Whether pip's settings trust the host of ``url``, or it is this machine."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    trusted = {entry.rpartition(":")[0] or entry for entry in settings.trusted_hosts} | set(settings.trusted_hosts)
+    return host in trusted or f"{host}:{parts.port}" in trusted or bool(_LOOPBACK.fullmatch(host))
+
+
+def _leads(page: str, url: str, settings: IndexSettings) -> bool:
+    """Whether a link or a redirect at ``page`` may lead to ``url``: never from https into the clear, and to this
+    machine's files only from these."""
+    origin, scheme = urlsplit(page).scheme, urlsplit(url).scheme
+    if scheme == "http":
+        return origin != "https" or _trusted(url, settings)
+    return scheme == "https" or scheme == origin == "file"
+
+
+class _Session(requests.Session):
+    """Reads no endless page, and is not sent to places where an index has no business."""
+
+    def __init__(self, settings: IndexSettings) -> None:
+        super().__init__()
+        self._settings = settings
+        self.hooks["response"].append(_bounded)
+
+    def get_redirect_target(self, resp: requests.Response) -> str | None:
+        target = super().get_redirect_target(resp)
+        if target is not None and not _leads(resp.url, urljoin(resp.url, target), self._settings):
+            raise requests.exceptions.InvalidURL(f"it sends to {redact(target)}, from where nothing is taken")
+        return target
+
+
+def _bounded(response: requests.Response, *args: Any, **options: Any) -> None:
+    """Read a page here, where its size is watched; what is streamed is watched by whoever reads it."""
+    if options.get("stream"):
+        return
+    body = bytearray()
+    for chunk in response.iter_content(_CHUNK):
+        body += chunk
+        if len(body) > MAX_PAGE:
+            response.close()
+            raise requests.exceptions.ContentDecodingError(f"it sends more than {MAX_PAGE >> 20} MiB for one page")
+    response._content = bytes(body)
+
+
+def _pieces(response: requests.Response) -> Iterator[bytes]:
+    """The body as it was sent; what the server calls an encoding is the file's own."""
+    stream = getattr(response.raw, "stream", None)
+    return response.iter_content(_CHUNK) if stream is None else stream(_CHUNK, decode_content=False)
+
+
 def _session(settings: IndexSettings, logins: _Logins) -> requests.Session:
-    session = requests.Session()
+    session = _Session(settings)
     session.headers["User-Agent"] = pypi_simple.client.USER_AGENT
     session.auth = logins
     if settings.cert:
@@ -247,6 +321,7 @@ class _Files(BaseAdapter):
         path = Path(unquote(urlsplit(request.url or "").path))
         response = requests.Response()
         response.url, response.request = request.url or "", request
+        response.raw = io.BytesIO()
         if path.is_dir():
             path /= "index.html"
         try:
@@ -275,6 +350,15 @@ def _of_version(packages: Iterable[DistributionPackage], version: Version) -> It
             yield Archive(package.filename, package.package_type, found, stated and stated.lower(), package)
 
 
+def _versions(packages: Iterable[DistributionPackage]) -> Iterator[Version]:
+    for package in packages:
+        if package.package_type in ("sdist", "wheel") and package.version is not None and not package.is_yanked:
+            try:
+                yield Version(package.version)
+            except InvalidVersion:
+                continue
+
+
 def _why(error: Exception) -> str:
     """What went wrong, short: the innermost reason of a chain of wrapped errors, with no login in it."""
     if isinstance(error, requests.HTTPError) and error.response is not None:
@@ -283,9 +367,14 @@ def _why(error: Exception) -> str:
         return f"its certificate is not trusted ({_innermost(error)}); PIP_CERT names one to trust"
     if isinstance(error, requests.Timeout):
         return "it does not answer in time"
-    if isinstance(error, requests.RequestException):
+    if isinstance(error, (requests.exceptions.InvalidURL, requests.exceptions.ContentDecodingError)):
+        return redact(str(error))[:200]
+    if isinstance(error, RecursionError):
+        return "its page is nested too deeply"
+    if isinstance(error, (requests.RequestException, HTTPError)):
         return f"it can't be reached ({_innermost(error)})"
-    return redact(str(error))
+    # A page that can't be read is told of at length, and quoted.
+    return redact(str(error)).partition("\n")[0][:200] or "its answer can't be read"
 
 
 def _innermost(error: BaseException) -> str:

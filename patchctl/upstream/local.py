@@ -17,6 +17,7 @@ from patchctl.upstream.mapping import Mapping, Way, archive_kind
 
 # What people and tools leave in a tree, and no release holds.
 _LEFTOVERS = frozenset({".git", ".hg", ".svn", ".patchctl", "__pycache__"})
+_CHUNK = 1 << 20
 _TOP_OF_SDIST = ("PKG-INFO", "pyproject.toml", "setup.py", "setup.cfg")
 
 
@@ -95,11 +96,18 @@ def _files(path: Path, found: Shape) -> Iterator[SourceFile]:
                 data = os.fsencode(Path(entry.path).readlink())
                 yield SourceFile(placed, LINK, len(data), lambda data=data: (data,))  # type: ignore[misc]
             elif stat.S_ISREG(info.st_mode):
-                data = Path(entry.path).read_bytes()
                 mode = EXECUTABLE if found.modes and info.st_mode & 0o100 else REGULAR
-                yield SourceFile(placed, mode, len(data), lambda data=data: (data,))  # type: ignore[misc]
+                # Not read before its size was looked at.
+                yield SourceFile(placed, mode, info.st_size, lambda path=entry.path: _chunks(path))  # type: ignore[misc]
             else:
                 raise Refused(Problem("unsafe-archive", f"{path} holds a device, a pipe or a socket.", file=name))
+
+
+def _chunks(path: str) -> Iterator[bytes]:
+    # Should a link or a pipe have taken the file's place, neither is followed nor waited for.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
 
 
 def _walk(root: Path, below: str) -> Iterator[tuple[str, os.DirEntry[str]]]:

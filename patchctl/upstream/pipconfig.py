@@ -8,6 +8,7 @@ likewise, and the environment wins over all. Only what concerns finding and fetc
 from __future__ import annotations
 
 import configparser
+import contextlib
 import os
 import sys
 from collections.abc import Iterator, Mapping
@@ -81,9 +82,10 @@ def _files(env: Mapping[str, str]) -> Iterator[Path]:
     if sys.platform != "win32":
         yield Path("/etc") / name
     if not (chosen and Path(chosen).exists()):
-        home = Path(env.get("HOME") or Path.home())
+        home = Path(env.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111 - who has none is no fault
         yield home / ("pip" if sys.platform == "win32" else ".pip") / name
-        yield Path(platformdirs.user_config_dir("pip", appauthor=False, roaming=True)) / name
+        with contextlib.suppress(RuntimeError):  # who has no home has no settings there
+            yield Path(platformdirs.user_config_dir("pip", appauthor=False, roaming=True)) / name
     yield Path(sys.prefix) / name
     if chosen:
         yield Path(chosen)
@@ -108,13 +110,16 @@ def _key(name: str) -> str:
 
 
 def _path(text: str | None) -> str | None:
-    return None if text is None else str(Path(text).expanduser())
+    return None if text is None else os.path.expanduser(text)  # noqa: PTH111 - an unknown ~user stays
 
 
 def _number(values: Mapping[str, str], keys: tuple[str, ...], default: float) -> float:
     text = next((values[key] for key in keys if key in values), None)
     try:
-        return default if text is None else float(text)
+        number = default if text is None else float(text)
+        if not 0 <= number < 1e6:
+            raise ValueError(text)
+        return number
     except ValueError:
-        why = f"pip's setting {keys[0]} is {text!r}, which is no number."
+        why = f"pip's setting {keys[0]} is {text!r}, which is no number to work with."
         raise InvalidInput(Problem("pip-config", why)) from None

@@ -81,6 +81,16 @@ class PristineTree:
         states.update((path, FileState(data, found[path].mode)) for path, data in zip(held, contents, strict=True))
         return states
 
+    def prove(self) -> None:
+        """Read all of the release and compare it with its ids. Raises EnvironmentFailed when the cache is damaged."""
+        ids = sorted({entry.id for entry in self._listing(()).values() if entry.mode in MODES})
+        try:
+            for at in range(0, len(ids), _MANY):
+                for _ in self.git.blobs(ids[at : at + _MANY]):
+                    pass
+        except EnvironmentFailed as error:
+            raise self.cache.broken(str(error)) from None
+
     def names(self) -> list[str]:
         """The paths of all files of the release, sorted."""
         return sorted(path for path, entry in self._listing(()).items() if entry.mode in MODES)
@@ -101,9 +111,14 @@ class PristineTree:
 
     def _listing(self, paths: Sequence[str]) -> dict[str, TreeEntry]:
         try:
-            return self.git.tree(self.commit, paths)
+            entries = self.git.tree(self.commit, paths)
+            folders = (entry.id for entry in entries.values() if entry.mode == _FOLDER)
+            # The commit's id is what is pinned; it vouches for what hangs on it only where every link is looked at.
+            for _ in self.git.objects([self.commit, f"{self.commit}^{{tree}}", *folders]):
+                pass
         except EnvironmentFailed as error:
             raise self.cache.broken(str(error)) from None
+        return entries
 
 
 def open_tree(
@@ -116,6 +131,22 @@ def open_tree(
     source), EnvironmentFailed (it can't be had), Refused (it is not what is pinned, or unsafe).
     """
     return _Opener.of(project, tag, progress).open(source, fill)
+
+
+def open_release(
+    project: Project, tag: str, pin: Pin, source: str = "auto", progress: Progress | None = None
+) -> PristineTree:
+    """The pristine tree of any release of the project's upstream, a target or not, held to ``pin``.
+
+    Raises as :func:`open_tree` does.
+    """
+    return _Opener(project, tag, pin, Cache(project.series.upstream), progress).open(source, False)
+
+
+def kept_release(project: Project, tag: str, pin: Pin) -> dict[str, PristineTree]:
+    """What the cache has of a release and ``pin`` allows, by source, the preferred first; never fetches."""
+    trees = _Opener(project, tag, pin, Cache(project.series.upstream), None).kept()
+    return {tree.source: tree for tree in trees}
 
 
 def kept(project: Project, tag: str) -> PristineTree | None:
@@ -252,15 +283,20 @@ class _Opener:
         with self.cache.writing(self.progress) as git:
             if kind == "git":
                 source = "git"
-                shared = fill or self.pin.commit is not None
-                ref = reference("git", self.tag) if shared else self._own("used", path)
+                ref = self._shelf("git", path, fill, proved=self.pin.commit is not None)
                 wanted = gitsource.Wanted(str(path), self.tag, self.pin, ref, by_commit=True)
                 gitsource.fetch(self.cache, git, wanted, self.progress)
             else:
                 source = "path"
-                ref = self._own("path") if fill else self._own("used", path)
+                ref = self._shelf("path", path, fill, proved=False)
                 local.import_tree(git, ref, self.upstream, self.tag, path)
         return self._stored(source, ref)
+
+    def _shelf(self, source: str, path: Path, fill: bool, *, proved: bool) -> str:
+        """The reference for what a path gave: only what a pin proves is for other projects to find."""
+        if proved:
+            return reference(source, self.tag)
+        return self._own("path") if fill else self._own("used", path)
 
     def _archive(self, path: Path, fill: bool) -> PristineTree:
         sha256 = pypi.sha256_of(path)
@@ -270,8 +306,7 @@ class _Opener:
             return kept
         origin = pypi.Origin.here(self.upstream, path.name, sha256)
         # What auto uses stays what it is: a wheel named once must not take the place of the source archive.
-        shared = kept is None and (fill or bool(self.pin.sdist or self.pin.wheels))
-        ref = reference("pypi", self.tag) if shared else self._own("used", path)
+        ref = self._shelf("pypi", path, fill, proved=kept is None and bool(self.pin.sdist or self.pin.wheels))
         with self.cache.writing(self.progress) as git:
             pypi.store(git, ref, self.upstream, self.tag, origin, path, self.progress)
         return self._stored("pypi", ref)

@@ -36,7 +36,7 @@ def git_address(url: str, base: Path) -> str:
         if re.match(r"[^:]+://(?:[^/@]*@)?-", url):
             _refuse(url, "its host begins with a dash")
         return url
-    local = base / Path(url).expanduser()
+    local = base / os.path.expanduser(url)  # noqa: PTH111 - an unknown ~user stays
     if local.exists():
         return os.path.abspath(local)  # noqa: PTH100 - links in a path are the user's affair
     if re.match(r"[A-Za-z0-9_-]+::", url):

@@ -63,8 +63,8 @@ def fetch(
 
 def _one(project: Project, tag: str, source: str, progress: Progress | None) -> Fetched:
     tree = pristine.open_tree(project, tag, source, progress, fill=True)
-    if not tree.fresh and not tree.cache.has(tree.commit):
-        raise tree.cache.broken(f"objects of {tag} are missing")
+    if not tree.fresh:
+        tree.prove()
     return Fetched(tag, tree.source, tree.commit, tree.archive, tree.sha256, tree.pinned, tree.fresh, tree.notes)
 
 

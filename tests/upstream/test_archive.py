@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import tarfile
 import zipfile
 from pathlib import Path
@@ -173,3 +174,64 @@ def store(git: Git, path: Path) -> str:
         for m in archive.below_top(archive.members(path), path.name)
     )
     return importer.import_commit(git, "refs/x", "m", files, path.name)
+
+
+def test_a_damaged_end_is_noticed(tmp_path: Path) -> None:
+    """A tar reader stops at the tar's own end, before the stream's checksum."""
+    path = tar(tmp_path / "a.tar.gz", entry("top/a", bytes(range(256)) * 64))
+    data = path.read_bytes()
+    for broken in (data[:-4], data[:-8] + bytes(8)):
+        path.write_bytes(broken)
+        with pytest.raises(Refused, match="damaged"):
+            read(path)
+
+
+def _wheel(path: Path, method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    with zipfile.ZipFile(path, "w", method) as out:
+        for number in range(4):
+            out.writestr(f"demo/{number}\xe9.py", b"print(1)\n" * 50)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+def test_whatever_is_wrong_with_a_zip_is_refused(tmp_path: Path, method: int) -> None:
+    """Another method, encryption, a future version, positions before the file: zipfile has a fault for each."""
+    path, dice = tmp_path / "a.whl", random.Random(method)
+    good = _wheel(path, method)
+    refused = 0
+    for _ in range(400):
+        bad = bytearray(good)
+        for _ in range(dice.choice((1, 4, 16))):
+            bad[dice.randrange(len(bad))] = dice.randrange(256)
+        path.write_bytes(bad)
+        try:
+            for member in archive.members(path):
+                for _ in member.chunks():
+                    pass
+        except Refused:
+            refused += 1
+    assert refused > 100
+
+
+def test_headers_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nobody takes has to be inflated all the same: an archive may be all headers, or all padding."""
+    headers = {"comment": "x" * (1 << 20)}
+    path = tar(tmp_path / "a.tar.gz", *(entry(f"top/{n}", pax_headers=headers) for n in range(8)))
+    assert path.stat().st_size < 1 << 16
+    assert len(read(path)) == 8
+    monkeypatch.setattr(archive, "_MAX_INFLATED", 4 << 20)
+    with pytest.raises(Refused, match="more than patchctl takes"):
+        read(path)
+
+
+def test_endless_global_headers_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar.gz"
+    with tarfile.open(path, "w:gz", format=tarfile.PAX_FORMAT) as out:
+        for number in range(4):
+            assert out.fileobj is not None
+            out.fileobj.write(tarfile.TarInfo.create_pax_global_header({f"k{number}": "x" * (1 << 20)}))
+            info, data = entry(f"top/{number}")
+            info.size = len(data)
+            out.addfile(info, io.BytesIO(data))
+    with pytest.raises(Refused, match="unreasonable size"):
+        read(path)

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from patchctl.errors import EnvironmentFailed, InvalidInput, Refused
+from patchctl.series import project as projects
 from patchctl.upstream.pristine import open_tree
 from tests.upstream import releases
-from tests.upstream.common import SOURCES, pins, project
+from tests.upstream.common import SOURCES, UNPINNED, pins, project
 
 
 def test_a_clone(tmp_path: Path) -> None:
@@ -116,3 +117,28 @@ def test_a_path_that_is_no_release(tmp_path: Path, dist: Path, what: str) -> Non
         path.mkdir()
     with pytest.raises(InvalidInput):
         open_tree(project(tmp_path, pins(dist), pypi="demo"), None, str(path))
+
+
+def test_what_nothing_proves_is_not_for_other_projects(
+    tmp_path: Path, dist: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fetch that names a path fills the cache for the project that asked, and for no other."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    upstream = releases.repository(tmp_path / "upstream")
+    for number, path in enumerate((upstream, dist / "demo-1.0.tar.gz", releases.unpacked(tmp_path / "tree"))):
+        folders = (tmp_path / f"{who}{number}" for who in ("mine", "theirs"))
+        pin = pins(dist) if path == upstream else UNPINNED
+        made = (releases.project(at, pin=pin, git=f"../no{number}", pypi="demo", patches={}) for at in folders)
+        mine, theirs = map(projects.load, made)
+        assert open_tree(mine, None, str(path), fill=True).fresh
+        assert open_tree(mine, None).source == "path"
+        with pytest.raises(EnvironmentFailed):
+            open_tree(theirs, None)
+
+
+def test_a_huge_file_in_a_tree_is_not_read(tmp_path: Path, dist: Path) -> None:
+    tree = releases.unpacked(tmp_path / "tree")
+    with (tree / "demo/huge.bin").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(Refused, match="more than patchctl takes"):
+        open_tree(project(tmp_path, pins(dist), pypi="demo"), None, str(tree))

@@ -85,9 +85,11 @@ def test_a_broken_file_is_named(home: Path, text: str) -> None:
     assert caught.value.problems[0].file == str(path)
 
 
-def test_a_number_that_is_none(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PIP_TIMEOUT", "soon")
-    with pytest.raises(InvalidInput, match="soon"):
+@pytest.mark.parametrize("name", ["PIP_TIMEOUT", "PIP_RETRIES"])
+@pytest.mark.parametrize("value", ["soon", "nan", "inf", "1e400", "-1"])
+def test_a_number_that_is_none(home: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InvalidInput, match=value):
         pipconfig.read()
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import shutil
 import stat
+import zlib
 from pathlib import Path
 
 import filelock
@@ -11,8 +13,10 @@ import pytest
 
 from patchctl.errors import EnvironmentFailed, Refused
 from patchctl.series import project as projects
+from patchctl.upstream import cache as caches
 from patchctl.upstream.cache import Cache
-from patchctl.upstream.pristine import open_tree
+from patchctl.upstream.pristine import PristineTree, open_tree
+from patchctl.workflows import fetch as fetching
 from tests.upstream import releases
 from tests.upstream.common import pins, project
 from tests.upstream.releases import Index
@@ -117,3 +121,94 @@ def test_processes_that_fetch_at_once(tmp_path: Path, dist: Path, monkeypatch: p
     assert len({commit for commit, *_ in found}) == 1
     assert sum(fresh for _, fresh, *_ in found) == 1
     assert all(state is not None for _, _, state, _ in found)
+
+
+def unpacked(tree: PristineTree) -> None:
+    """Every object of the cache as a file of its own."""
+    for pack in list(tree.git_dir.glob("objects/pack/*.pack")):
+        data = pack.read_bytes()
+        for part in pack.parent.glob(f"{pack.stem}.*"):
+            part.unlink()
+        tree.git.run("unpack-objects", "-q", data=data)
+
+
+@pytest.mark.parametrize("path", ["python/demo/core.py", "python/demo"])
+def test_an_object_that_was_replaced(tmp_path: Path, path: str) -> None:
+    """git reads what lies under a name; that the name is its hash, it believes."""
+    upstream = releases.repository(tmp_path / "upstream")
+    it = project(tmp_path, f"commit: {releases.git(upstream, 'rev-parse', 'v1.0^{commit}')}", git=str(upstream))
+    tree = open_tree(it, None)
+    assert tree.read(["python/demo/core.py"])
+    unpacked(tree)
+    id = tree.git.text("rev-parse", f"{tree.commit}:{path}")
+    kind = tree.git.text("cat-file", "-t", id)
+    data = tree.git.run("cat-file", kind, id)
+    data = data.replace(b"core.py", b"c0re.py") if kind == "tree" else data + b"evil()\n"
+    file = tree.git_dir / "objects" / id[:2] / id[2:]
+    file.chmod(0o644)
+    file.write_bytes(zlib.compress(b"%s %d\0" % (kind.encode(), len(data)) + data))
+    with pytest.raises(EnvironmentFailed, match="damaged"):
+        open_tree(it, None).read(["python/demo/core.py"])
+    with pytest.raises(EnvironmentFailed, match="damaged"):
+        fetching.fetch(it)
+
+
+def test_a_commit_that_stands_for_another(tmp_path: Path) -> None:
+    """refs/replace/ would put any content under the pinned id."""
+    upstream = releases.repository(tmp_path / "upstream")
+    it = project(tmp_path, f"commit: {releases.git(upstream, 'rev-parse', 'v1.0^{commit}')}", git=str(upstream))
+    tree = open_tree(it, None)
+    before = tree.read(["python/demo/core.py"])
+    other = releases.git(tree.git_dir, "hash-object", "-t", "tree", "-w", "--stdin")
+    evil = releases.git(tree.git_dir, "commit-tree", "-m", "evil", other)
+    releases.git(tree.git_dir, "update-ref", f"refs/replace/{tree.commit}", evil)
+    assert open_tree(it, None).read(["python/demo/core.py"]) == before
+
+
+SETTINGS = [
+    "[core]\n\tsshCommand = touch PWNED\n",
+    "[core] fsmonitor = touch PWNED\n",
+    '[remote "x"]\n\tpromisor = true\n\tuploadpack = touch PWNED\n',
+    "[include]\n\tpath = /x\n",
+]
+
+
+@pytest.mark.parametrize("text", SETTINGS)
+def test_settings_that_somebody_put_into_the_cache(tmp_path: Path, dist: Path, text: str) -> None:
+    it = project(tmp_path, pins(dist), pypi="demo")
+    tree = open_tree(it, None, str(dist / "demo-1.0.tar.gz"))
+    with (tree.git_dir / "config").open("a") as config:
+        config.write(text)
+    with pytest.raises(EnvironmentFailed, match="did not write"):
+        open_tree(it, None)
+    with pytest.raises(EnvironmentFailed, match="did not write"):
+        fetching.fetch(it)
+
+
+@pytest.mark.parametrize("how", ["ref", "HEAD", "file"])
+def test_a_broken_cache_says_what_to_remove(tmp_path: Path, dist: Path, how: str) -> None:
+    it = project(tmp_path, pins(dist), pypi="demo")
+    tree = open_tree(it, None, str(dist / "demo-1.0.tar.gz"))
+    if how == "ref":
+        (tree.git_dir / "refs/upstream/pypi/v1.0").write_text("no id\n")
+    elif how == "HEAD":
+        (tree.git_dir / "HEAD").unlink()
+    else:
+        shutil.rmtree(tree.git_dir)
+        tree.git_dir.write_text("")
+    with pytest.raises(EnvironmentFailed, match="damaged") as caught:
+        open_tree(it, None, str(dist / "demo-1.0.tar.gz"))
+    assert str(tree.git_dir) in (caught.value.problems[0].next or "")
+
+
+def test_a_home_that_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATCHCTL_CACHE", "~nobody-of-this-name/cache")
+    assert caches.root().is_absolute()
+    monkeypatch.delenv("PATCHCTL_CACHE")
+
+    def nowhere(*args: object, **options: object) -> Path:
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.setattr("platformdirs.user_cache_path", nowhere)
+    with pytest.raises(EnvironmentFailed, match="PATCHCTL_CACHE"):
+        caches.root()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -11,6 +13,8 @@ from patchctl.engine.model import EXECUTABLE, REGULAR
 from patchctl.errors import EnvironmentFailed, Refused
 from patchctl.series import project as projects
 from patchctl.upstream import gitsource
+from patchctl.upstream import index as indexes
+from patchctl.upstream.pipconfig import IndexSettings
 from patchctl.upstream.pristine import open_tree
 from tests.upstream import releases
 from tests.upstream.common import SOURCES, UNPINNED, pins, project, refs
@@ -186,3 +190,110 @@ def test_a_pin_that_changes_later_is_enforced(tmp_path: Path, dist: Path, monkey
     open_tree(project(tmp_path, pins(dist), pypi="demo"), None)
     with pytest.raises(Refused):
         open_tree(project(tmp_path, f'sdist: "sha256:{"ab" * 32}"', pypi="demo"), None)
+
+
+class Odd(Index):
+    """An index whose page is ``page``, and that answers for the file with the fields of ``extra`` as well."""
+
+    page = b'<a href="x.tar.gz">demo-1.0.tar.gz</a>'
+    kind = "text/html"
+    extra: Mapping[str, str] = MappingProxyType({})
+    code = 200
+
+    def answer(self, path: str, authorization: str | None) -> tuple[int, str, bytes]:
+        if path.endswith("/demo/"):
+            return 200, self.kind, self.page
+        fields = "".join(f"\r\n{name}: {value}" for name, value in self.extra.items())
+        return self.code, f"application/x-tar{fields}", (self.folder / "demo-1.0.tar.gz").read_bytes()
+
+
+def odd(dist: Path, **changes: object) -> Odd:
+    index = Odd(dist)
+    for name, value in changes.items():
+        setattr(index, name, value)
+    return index
+
+
+JSON = "application/vnd.pypi.simple.v1+json"
+ANSWERS: list[tuple[str, bytes]] = [
+    (JSON, b"{"),
+    (JSON, b"[]"),
+    (JSON, b"[" * 100_000),
+    (JSON, b'{"meta":{"api-version":"9.0"},"name":"demo","files":[]}'),
+    (JSON, b'{"meta":{"api-version":"1.0"},"name":"demo","files":[{"filename":5}]}'),
+    ("text/html", b'<meta name="pypi:repository-version" content="7.0"><a href=x>demo-1.0.tar.gz</a>'),
+    ("text/html", b'<a href="http://[::1">demo-1.0.tar.gz</a>'),
+    ("text/html", b'<a href="http://a..b/x">demo-1.0.tar.gz</a>'),
+    ("text/html", b'<a href="file:///etc/passwd">demo-1.0.tar.gz</a>'),
+    ("text/html", b'<a href="file:///dev/zero">demo-1.0.tar.gz</a>'),
+    ("text/html", b"\x00\xff garbage"),
+    ("image/png", b"garbage"),
+]
+
+
+@pytest.mark.parametrize(("kind", "page"), ANSWERS)
+def test_an_index_that_answers_garbage(
+    tmp_path: Path, dist: Path, monkeypatch: pytest.MonkeyPatch, kind: str, page: bytes
+) -> None:
+    with odd(dist, kind=kind, page=page) as index:
+        monkeypatch.setenv("PIP_INDEX_URL", index.url)
+        with pytest.raises(EnvironmentFailed) as caught:
+            open_tree(project(tmp_path, pins(dist), pypi="demo"), None)
+    assert {problem.kind for problem in caught.value.problems} <= {"network", "no-release"}
+
+
+def test_a_page_without_end(tmp_path: Path, dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexes, "MAX_PAGE", 1 << 16)
+    with odd(dist, page=Odd.page * 4096) as index:
+        monkeypatch.setenv("PIP_INDEX_URL", index.url)
+        with pytest.raises(EnvironmentFailed, match="MiB for one page"):
+            open_tree(project(tmp_path, pins(dist), pypi="demo"), None)
+
+
+def test_an_archive_without_end(tmp_path: Path, dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexes, "MAX_ARCHIVE", 64)
+    with odd(dist) as index:
+        monkeypatch.setenv("PIP_INDEX_URL", index.url)
+        with pytest.raises(Refused, match="never ends"):
+            open_tree(project(tmp_path, pins(dist), pypi="demo"), None)
+
+
+@pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/x", "http://[::1/", "http://a..b/"])
+def test_a_redirect_to_where_no_index_has_business(
+    tmp_path: Path, dist: Path, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    with odd(dist, code=302, extra={"Location": target}) as index:
+        monkeypatch.setenv("PIP_INDEX_URL", index.url)
+        with pytest.raises(EnvironmentFailed) as caught:
+            open_tree(project(tmp_path, pins(dist), pypi="demo"), None)
+    assert caught.value.problems[0].kind == "network"
+
+
+@pytest.mark.parametrize(
+    ("page", "url", "fine"),
+    [
+        ("https://a/", "https://b/x", True),
+        ("https://a/", "http://b/x", False),
+        ("https://a/", "http://trusted.example/x", True),
+        ("http://trusted.example/", "http://b/x", True),
+        ("https://a/", "file:///x", False),
+        ("file:///a/", "file:///x", True),
+        ("file:///a/", "https://b/x", True),
+    ],
+)
+def test_where_a_page_may_lead(page: str, url: str, fine: bool) -> None:
+    assert indexes._leads(page, url, IndexSettings(trusted_hosts=("trusted.example",))) is fine
+
+
+def test_what_a_server_takes_for_its_own_compression(
+    tmp_path: Path, dist: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with odd(dist, extra={"Content-Encoding": "gzip"}) as index:
+        monkeypatch.setenv("PIP_INDEX_URL", index.url)
+        assert open_tree(project(tmp_path, pins(dist), pypi="demo"), None).pinned
+
+
+def test_a_hash_that_can_not_be_compared_is_not(tmp_path: Path, dist: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with odd(dist, page=b'<a href="x#shake_128=00">demo-1.0.tar.gz</a>') as index:
+        monkeypatch.setenv("PIP_INDEX_URL", index.url)
+        assert open_tree(project(tmp_path, pins(dist), pypi="demo"), None).pinned
