@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Sequence
@@ -81,7 +82,8 @@ class Printer:
             self._print(sys.stderr, f"  next: {problem.next}", None)
 
     def _print(self, stream: TextIO, text: str, style: str | None) -> None:
-        text = clean_lines(text)
+        # A name may hold line ends: what follows one is set off, so that it can't pass for a line of our own.
+        text = re.sub(r"\n(?=\S|$)", "\n    ", clean_lines(text))
         if style and self._colored(stream):
             from rich.text import Text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import signal
@@ -14,8 +15,9 @@ import click
 
 from patchctl import __version__
 from patchctl.cli import streams
-from patchctl.cli.output import App, Result, common_options, from_os, report, report_usage, stopped
+from patchctl.cli.output import App, Result, common_options, from_os, report, report_usage, stopped, was_stopped
 from patchctl.errors import EnvironmentFailed, PatchctlError
+from patchctl.target import signals
 
 # name -> (module that holds a click command called ``command``, the line that --help shows)
 COMMANDS = {
@@ -28,6 +30,8 @@ COMMANDS = {
     "list": ("patchctl.cli.list", "List the patches of a target."),
     "show": ("patchctl.cli.show", "Show a patch and what is known of it."),
     "port": ("patchctl.cli.port", "Carry patch files over to another tree."),
+    "report": ("patchctl.cli.report", "Tell what became of every patch in an upgrade."),
+    "rebase": ("patchctl.cli.rebase", "Move the series to another release."),
     "lint": ("patchctl.cli.lint", "Check the series and its patch files."),
     "doctor": ("patchctl.cli.doctor", "Check that this machine can do the work."),
     "schema": ("patchctl.cli.schema", "Print the JSON schema of series.yaml."),
@@ -83,7 +87,10 @@ def run(argv: list[str] | None = None) -> NoReturn:
     """Run the command line ``argv`` (default: the process's) and exit with its code."""
     args = sys.argv[1:] if argv is None else argv
     streams.prepare()
-    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGTERM, _stopped)
+    # Whom nohup or a shell's & has told to ignore it, goes on to ignore it.
+    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, signal.SIG_DFL):
+        signal.signal(signal.SIGINT, _stopped)
     # A command lives for a moment and makes values without cycles: looking for some takes a tenth of its time.
     gc.disable()
     try:
@@ -97,10 +104,16 @@ def run(argv: list[str] | None = None) -> NoReturn:
         code = report(Result({}, problems=error.problems, exit_code=error.exit_code), args)
     except (click.Abort, KeyboardInterrupt):
         code = report(stopped(130), args)
+    except RuntimeError as error:
+        if not was_stopped(error):
+            raise
+        code = report(stopped(130), args)
     except OSError as error:  # only the help is printed out there
         streams.silence(sys.stdout)
         code = report(from_os(error), args)
     unsaid = streams.flushed()
+    # A signal while the interpreter ends must not give what was done, and told, another code.
+    atexit.register(_deafen)
     sys.exit(code or (EnvironmentFailed.exit_code if unsaid else 0))
 
 
@@ -116,6 +129,16 @@ def _check_filled(args: Sequence[str]) -> None:
             raise click.UsageError(f"{said}; is a variable not set?")
 
 
-def _terminated(number: int, frame: FrameType | None) -> NoReturn:
+def _deafen() -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _stopped(number: int, frame: FrameType | None) -> None:
+    # What was done stays done, and must not be reported as taken back.
+    if signals.is_complete():
+        return
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
     # An exception, so that a transaction under way takes itself back before the process ends.
     raise SystemExit(128 + number)

@@ -58,6 +58,9 @@ class App:
         except FileNotFoundError:
             why = "The current folder does not exist any more."
             raise EnvironmentFailed(Problem("no-folder", why, next="cd elsewhere, or patchctl -C DIR")) from None
+        # A project above a folder that is not there would not be the one that was meant.
+        if directory and not os.path.isdir(app.cwd):  # noqa: PTH112 - says no where Path would raise
+            raise EnvironmentFailed(Problem("no-folder", f"There is no folder {app.cwd}.", next="patchctl -C DIR"))
         return app
 
     def merge(self, options: Mapping[str, Any]) -> None:
@@ -122,7 +125,7 @@ def reports(name: str) -> Callable[[Callable[Concatenate[App, P], Result]], Call
             except OSError as error:
                 result = from_os(error)
             except Exception as error:
-                result = _own_fault(error, verbose=app.verbose)
+                result = stopped(130) if was_stopped(error) else _own_fault(error, verbose=app.verbose)
             problems = tuple(_from_here(problem, app, options) for problem in result.problems)
             return emit(app, name, replace(result, problems=problems))
 
@@ -193,6 +196,11 @@ def stopped(code: int) -> Result:
     """What to say when somebody stopped the run; ``code`` is 128 and the signal's number."""
     interrupted = Problem("interrupted", "Interrupted; everything is as it was before.")
     return Result({}, problems=(interrupted,), exit_code=code)
+
+
+def was_stopped(error: Exception) -> bool:
+    """Whether a signal is behind ``error``: Python wraps what happens while it makes a class of a module it reads."""
+    return isinstance(error.__cause__, KeyboardInterrupt)
 
 
 def _own_fault(error: Exception, *, verbose: bool) -> Result:

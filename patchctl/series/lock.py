@@ -48,13 +48,25 @@ class Review:
 
 
 @dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a patch file came from: the target that it was moved from, and what became of it on the way."""
+
+    from_target: str
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
 class LockedPatch:
-    """A patch: the sha256 (hex) of its file, and what each file it touches is before and after it."""
+    """A patch: the sha256 (hex) of its file, and what each file it touches is before and after it.
+
+    ``reviews`` and ``provenance`` hold for the text that has this hash, and for no other.
+    """
 
     id: str
     sha256: str
     files: tuple[TouchedFile, ...]
     reviews: tuple[Review, ...] = ()
+    provenance: Provenance | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +209,7 @@ def _patch(value: Any) -> LockedPatch:
         raise ValueError(f"{name} has no files, and a patch that touches none can't be proved to be anywhere")
     _no_twins((file.path for file in files), f"in {name}, the file")
     reviews = tuple(_review(review) for review in _list(entry.get("reviews", [])))
-    return LockedPatch(name, entry["sha256"], files, reviews)
+    return LockedPatch(name, entry["sha256"], files, reviews, _provenance(entry.get("provenance")))
 
 
 def _file(value: Any) -> TouchedFile:
@@ -222,6 +234,13 @@ def _stamp(value: Any) -> Stamp | None:
 def _review(value: Any) -> Review:
     entry = {name: _text(text) for name, text in _object(value).items()}
     return Review(entry["kind"], entry["text"], entry["file"], entry["by"], entry["reason"], entry.get("date", ""))
+
+
+def _provenance(value: Any) -> Provenance | None:
+    if value is None:
+        return None
+    entry = _object(value)
+    return Provenance(_text(entry["from"]), _text(entry["outcome"]))
 
 
 def _no_twins(names: Iterable[str], what: str) -> None:
@@ -249,6 +268,8 @@ def _patch_document(patch: LockedPatch) -> dict[str, Any]:
         "sha256": patch.sha256,
         "files": [_file_document(file) for file in sorted(patch.files, key=lambda file: file.path)],
         "reviews": [_review_document(review) for review in patch.reviews],
+        # Only where there is one: a patch that was never moved keeps the digest that it always had.
+        **({"provenance": _provenance_document(patch.provenance)} if patch.provenance is not None else {}),
     }
 
 
@@ -262,6 +283,10 @@ def _file_document(file: TouchedFile) -> dict[str, Any]:
 
 def _review_document(review: Review) -> dict[str, str]:
     return {name: getattr(review, name) for name in Review.__slots__}
+
+
+def _provenance_document(provenance: Provenance) -> dict[str, str]:
+    return {"from": provenance.from_target, "outcome": provenance.outcome}
 
 
 def _target_text(tag: str, target: LockedTarget) -> str:
@@ -279,6 +304,8 @@ def _patch_text(patch: LockedPatch) -> str:
         parts.append(',\n     "reviews": [')
         parts.append(",".join(f"\n      {_line(review)}" for review in document["reviews"]))
         parts.append("\n     ]")
+    if patch.provenance is not None:
+        parts.append(f',\n     "provenance": {_line(document["provenance"])}')
     parts.append("\n    }")
     return "".join(parts)
 

@@ -18,6 +18,7 @@ from patchctl.series.lock import Lock, LockedPatch, LockedTarget, Pin
 from patchctl.series.model import Target
 from patchctl.series.project import Project
 from patchctl.series.receipt import Stamp, TouchedFile
+from patchctl.target import signals
 from patchctl.upstream import pristine
 from patchctl.upstream.cache import Progress
 from patchctl.workflows import together
@@ -81,6 +82,8 @@ def lock(
             gone = _stale(f"series.lock has an entry for {tag}, which series.yaml has not.", tag)
             reports.append(TargetLock(tag, None, None, 0, (gone,)))
     written = False if check else locking.write(project.lock_path, Lock(new))
+    if written:
+        signals.complete()
     return LockReport(tuple(reports), written)
 
 
@@ -211,8 +214,8 @@ def _locked(
     touched = tuple(TouchedFile(path, *files[path]) for path in sorted(files))
     was = old.patch(layer.id) if old else None
     # Somebody accepted a finding about another text than the one that stands there now: it has to be seen again.
-    reviews = was.reviews if was is not None and was.sha256 == layer.sha256 else ()
-    return LockedPatch(layer.id, layer.sha256, touched, reviews)
+    same = was if was is not None and was.sha256 == layer.sha256 else LockedPatch(layer.id, layer.sha256, touched)
+    return replace(same, files=touched)
 
 
 def _differences(tag: str, old: LockedTarget | None, new: LockedTarget) -> Iterable[Problem]:

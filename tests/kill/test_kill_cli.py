@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from patchctl.cli import main
+from patchctl.cli.main import run as main
 
 from ..target import wheels
 from . import harness

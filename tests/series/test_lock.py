@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from patchctl.errors import Refused
 from patchctl.series import lock
-from patchctl.series.lock import Lock, LockedPatch, LockedTarget, Pin, Review
+from patchctl.series.lock import Lock, LockedPatch, LockedTarget, Pin, Provenance, Review
 from patchctl.series.receipt import Stamp, TouchedFile
 
 A, B = Stamp("a" * 40, "100644"), Stamp("b" * 40, "100755")
@@ -115,3 +115,17 @@ def test_what_cannot_be_relied_on(data: str, why: str) -> None:
 def test_a_damaged_lock_is_refused_or_read(at: int, junk: str, cut: int) -> None:
     with contextlib.suppress(Refused):
         lock.loads((TEXT[:at] + junk + TEXT[at + cut :]).encode("utf-8", "surrogatepass"))
+
+
+def test_where_a_patch_came_from_stands_only_where_it_is_known() -> None:
+    moved = LockedPatch("moved", "1" * 64, (TouchedFile("a.py", None, A),), provenance=Provenance("v1", "relocated"))
+    made = LockedPatch("made", "2" * 64, (TouchedFile("b.py", None, A),))
+    whole = Lock({"v2": LockedTarget(Pin(), (moved, made))})
+    text = lock.dumps(whole)
+    known = b'"provenance": {"from": "v1", "outcome": "relocated"}'
+    assert lock.loads(text) == whole and text.count(b'"provenance"') == text.count(known) == 1
+    for wrong in (b'"provenance": {"from": "v1"}', b'"provenance": "v1"', b'"provenance": {"from": 1, "outcome": "x"}'):
+        with pytest.raises(Refused):
+            lock.loads(text.replace(known, wrong))
+    bare = LockedTarget(Pin(), (made,))
+    assert "provenance" not in json.dumps(json.loads(lock.dumps(Lock({"v2": bare})))), "digests stay what they were"

@@ -1,0 +1,81 @@
+"""A goal that is a target already: its patches stand, and are only compared with what the series would bring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from patchctl.engine import port as engine
+from patchctl.engine.lines import split
+from patchctl.engine.merge.diff import script
+from patchctl.engine.model import FileState
+from patchctl.engine.options import Decision, Names, Options
+from patchctl.engine.outcome import Note, PatchReport
+from patchctl.workflows.rebase.ground import Ground, States
+
+EQUAL, DIFFERENT = "equal", "different"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A patch that the goal has decided: what is told of it, and how the two compare (None: it is dropped there)."""
+
+    decision: Decision
+    report: PatchReport
+    existing: str | None
+
+
+def settled(ground: Ground) -> dict[str, Settled]:
+    """The patches of the series that the goal lists or has dropped."""
+    listed = {one.id: one for one in ground.existing}
+    found = {
+        id: Settled(Decision("dropped"), _dropped(ground, id), None)
+        for id in ground.dropped
+        if any(one.id == id for one in ground.patches)
+    }
+    if not any(one.id in listed for one in ground.patches):
+        return found
+    options = Options(scripts=ground.scripts, labels=Names(ground.goal.tag, ground.start))
+    reports = engine.port([one.raw for one in ground.patches], ground.onto, ground.base, options=options)
+    now: dict[str, FileState | None] = {}
+    for report in reports:
+        after = {path: entry.state for path, entry in report.changes.items()}
+        before = {path: now[path] if path in now else ground.onto.get(path) for path in after}
+        now.update(after)
+        if report.name in listed:
+            sides = ground.existing_sides[report.name]
+            same = not report.stuck and _same((before, after), sides)
+            told = _compared(ground, report, same)
+            found[report.name] = Settled(Decision(told.outcome), told, EQUAL if same else DIFFERENT)
+    return found
+
+
+def _dropped(ground: Ground, id: str) -> PatchReport:
+    entry = ground.dropped[id]
+    text = f"{ground.goal.tag} does not carry it: {entry.reason}" + (f" ({entry.evidence})" if entry.evidence else "")
+    return PatchReport(id, "dropped", evidence=(Note("dropped", text),))
+
+
+def _compared(ground: Ground, report: PatchReport, same: bool) -> PatchReport:
+    where = f"{ground.goal.tag} has a patch file of its own for it"
+    if same:
+        return replace(report, evidence=(*report.evidence, Note("existing", f"{where}, which makes the same change.")))
+    text = f"{where}, which makes another change than the one from {ground.start} would; it stays as it is."
+    note = Note("existing", text)
+    if report.stuck or report.outcome == "upstreamed":
+        # What the engine leaves to a person, a person has done already: the file that stands there is the answer.
+        return PatchReport(report.name, "resolved", report.files, (note,), report.evidence)
+    return replace(report, review=(*report.review, note))
+
+
+def _same(mine: tuple[States, States], theirs: tuple[States, States]) -> bool:
+    """Whether two patches do the same to the same files, wherever in them and on top of whatever."""
+    return mine[1].keys() == theirs[1].keys() and all(
+        _edit(mine[0].get(path), mine[1][path]) == _edit(theirs[0].get(path), theirs[1][path]) for path in mine[1]
+    )
+
+
+def _edit(before: FileState | None, after: FileState | None) -> tuple[object, ...]:
+    """What was done to a file: its lines that went and came, in order, and its mode."""
+    old, new = (split(state.data) if state is not None else [] for state in (before, after))
+    modes = tuple(state and state.mode for state in (before, after))
+    return (modes, *((tuple(old[a:b]), tuple(new[c:d])) for a, b, c, d in script(old, new)))
