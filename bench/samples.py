@@ -15,6 +15,7 @@ from patchctl.series import project as projects
 from patchctl.series.load import folder_name
 from patchctl.series.patchfile import compose, render
 from patchctl.upstream import pristine
+from patchctl.upstream.cache import reference
 
 ON, TOWARDS = "v0.5.9", "v0.5.8"
 # The releases are fetched once, by their pins; the series' own is in series.yaml.
@@ -48,6 +49,46 @@ def by_file(found: Releases) -> list[bytes]:
     diff = subprocess.run(command, check=True, capture_output=True).stdout
     sections = re.split(rb"(?m)^(?=diff --git )", diff)[1:]
     return [section for section in sections if b"\nBinary files " not in section]
+
+
+def changed_lines(git_dir: Path, old: str, new: str) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """The Python files that both commits have and that differ, each with the lines of ``old`` (from 0, the end
+    excluded) that are not in ``new``; an insertion is an empty range."""
+    command = [
+        "git",
+        "--git-dir",
+        str(git_dir),
+        "diff",
+        "--no-renames",
+        "--diff-filter=M",
+        "-U0",
+        old,
+        new,
+        "--",
+        "*.py",
+    ]
+    diff = subprocess.run(command, check=True, capture_output=True).stdout
+    for section in re.split(rb"(?m)^(?=diff --git )", diff)[1:]:
+        path = section.partition(b"\n--- a/")[2].partition(b"\n")[0].decode()
+        ranges = []
+        for at in _HUNK.finditer(section):
+            start, count = int(at[1]), int(at[2] or 1)
+            ranges.append((start - 1, start - 1 + count) if count else (start, start))
+        if path and ranges:
+            yield path, ranges
+
+
+def bring(found: Releases, repository: Path) -> None:
+    """Have the release ON in ``repository``, a checkout of the other one."""
+    ref = reference("pypi", ON)
+    command = ["git", "fetch", "-q", str(found.git_dir), f"{ref}:refs/heads/upstream"]
+    subprocess.run(command, cwd=repository, check=True)
+
+
+def blob(git_dir: Path, commit: str, path: str) -> bytes:
+    """The file ``path`` of ``commit``."""
+    command = ["git", "--git-dir", str(git_dir), "cat-file", "blob", f"{commit}:{path}"]
+    return subprocess.run(command, check=True, capture_output=True).stdout
 
 
 def spread(sections: list[bytes], count: int) -> list[bytes]:
@@ -85,10 +126,11 @@ def patches(diffs: list[bytes]) -> dict[str, bytes]:
     return made
 
 
-def make_project(home: Path, work: Path, series: dict[str, bytes], patchctl: str) -> None:
-    """A project in ``work`` that carries ``series`` on the release ON, locked."""
+def make_project(home: Path, work: Path, series: dict[str, bytes], patchctl: str, tag: str = ON) -> None:
+    """A project in ``work`` that carries ``series`` on the release ``tag``, locked."""
     own = projects.load(home)
-    _write_project(home, work, {ON: (msgspec.to_builtins(own.series.targets[ON].pin), series)})
+    pins = {ON: msgspec.to_builtins(own.series.targets[ON].pin), TOWARDS: _PIN}
+    _write_project(home, work, {tag: (pins[tag], series)})
     subprocess.run([patchctl, "-C", str(work), "-q", "lock"], check=True)
 
 
@@ -96,7 +138,7 @@ def _write_project(home: Path, work: Path, targets: dict[str, tuple[object, dict
     own = projects.load(home).series
     document = {
         "version": 1,
-        "default": ON,
+        "default": next(iter(targets)),
         "upstream": msgspec.to_builtins(own.upstream),
         "targets": {tag: {"pin": pin, "patches": list(series)} for tag, (pin, series) in targets.items()},
         "patches": {

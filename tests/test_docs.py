@@ -16,6 +16,7 @@ from patchctl.cli.main import COMMANDS, group
 from patchctl.series import lock, receipt
 from patchctl.target import journal
 from patchctl.workflows.lint import RULES
+from patchctl.workflows.rebase import resolver
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -140,7 +141,7 @@ def test_lint_rules() -> None:
 
 
 def test_names_of_schemas() -> None:
-    written = {lock.SCHEMA, receipt.SCHEMA, journal.SCHEMA}
+    written = {lock.SCHEMA, receipt.SCHEMA, journal.SCHEMA, resolver.SCHEMA}
     documents = {f"patchctl.{name}/1" for name in (*COMMANDS, "patchctl")}
     table = re.findall(r"^\| `(patchctl\.\w+/\d+)` \|", page("exit-codes.md"), re.MULTILINE)
     assert set(table) == documents
