@@ -23,7 +23,7 @@ from tests.projects import patchctl as run
 from tests.target import wheels
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
-TAGS = ("v0.5.9", "v0.5.4")
+TAGS = ("v0.5.9", "v0.5.4", "v0.5.10")
 every_tag = pytest.mark.parametrize("tag", TAGS)
 
 

@@ -27,3 +27,10 @@ def engine_of(tmp_path_factory: pytest.TempPathFactory):
 @pytest.fixture
 def engine(engine_of) -> Engine:
     return engine_of("v0.5.9")
+
+
+@pytest.fixture(params=["v0.5.9", "v0.5.10"])
+def carried(request: pytest.FixtureRequest, engine_of) -> Engine:
+    """The releases that carry what is tested: the one that the patches were made for, and where they were moved."""
+    engine: Engine = engine_of(request.param)
+    return engine

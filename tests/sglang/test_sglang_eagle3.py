@@ -81,9 +81,9 @@ def layers_set(source: str, cls: str, function: str, ids: list[int] | None) -> l
 @pytest.mark.parametrize(("path", "cls", "function", "before"), SITES)
 @pytest.mark.parametrize("ids", [[0, 1, 3], None])
 def test_the_named_layers_are_set(
-    engine: Engine, path: str, cls: str, function: str, before: str | None, ids: list[int] | None
+    carried: Engine, path: str, cls: str, function: str, before: str | None, ids: list[int] | None
 ) -> None:
-    source = engine.patched(path)
+    source = carried.patched(path)
     assert layers_set(source, cls, function, ids) == [(ids,)]
     if before is not None:
         method = find(source, cls, function)
@@ -93,6 +93,6 @@ def test_the_named_layers_are_set(
 
 @pytest.mark.parametrize(("path", "cls", "function", "before"), SITES)
 def test_the_pristine_release_forgets_them(
-    engine: Engine, path: str, cls: str, function: str, before: str | None
+    carried: Engine, path: str, cls: str, function: str, before: str | None
 ) -> None:
-    assert layers_set(engine.pristine(path), cls, function, [0, 1, 3]) == [()]
+    assert layers_set(carried.pristine(path), cls, function, [0, 1, 3]) == [()]

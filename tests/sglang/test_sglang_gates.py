@@ -121,14 +121,15 @@ GATE = (
 )
 
 
-def fusion(engine: Engine, capability: int, flashinfer: str | None, *, flag: bool = True, batch: int = 8) -> bool:
-    source = engine.patched("layers/communicator.py")
+def fusion(carried: Engine, capability: int, flashinfer: str | None, *, flag: bool = True, batch: int = 8) -> bool:
+    source = carried.patched("layers/communicator.py")
     names: dict[str, Any] = {
         "logger": logging.getLogger("engine.fusion"),
         "_is_flashinfer_available": flashinfer is not None,
         "check_pkg_version_at_least": lambda _, least: Version(flashinfer or "0") >= Version(least),
         "is_dp_attention_enabled": lambda: False,
-        "get_global_server_args": lambda: SimpleNamespace(enable_flashinfer_allreduce_fusion=flag),
+        "is_flashinfer_allreduce_unavailable": lambda: False,
+        "get_global_server_args": lambda: SimpleNamespace(enable_flashinfer_allreduce_fusion=flag, attn_cp_size=1),
     }
     names |= {f"_is_sm{major}0_supported": capability == major for major in (9, 10, 12)}
     made = run([find(source, name) for name in GATE], names)
@@ -137,27 +138,27 @@ def fusion(engine: Engine, capability: int, flashinfer: str | None, *, flag: boo
 
 @pytest.mark.parametrize("version", ["0.6.17", "0.6.18+cu130", "0.7.4"])
 def test_fusion_is_admitted_where_flashinfer_builds_it(
-    engine: Engine, version: str, caplog: pytest.LogCaptureFixture
+    carried: Engine, version: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert fusion(engine, 12, version)
-    assert not fusion(engine, 12, version, flag=False)
-    assert not fusion(engine, 12, version, batch=0)
+    assert fusion(carried, 12, version)
+    assert not fusion(carried, 12, version, flag=False)
+    assert not fusion(carried, 12, version, batch=0)
     assert not caplog.records
 
 
 @pytest.mark.parametrize("version", ["0.6.3", "0.6.4", "0.6.16.post4", "0.6.17rc5"])
 def test_fusion_stays_off_with_an_older_flashinfer_and_says_so(
-    engine: Engine, version: str, caplog: pytest.LogCaptureFixture
+    carried: Engine, version: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert not fusion(engine, 12, version)
+    assert not fusion(carried, 12, version)
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "0.6.17" in caplog.text
 
 
 @pytest.mark.parametrize(("capability", "admitted"), [(9, True), (10, True), (8, False), (11, False)])
 def test_fusion_elsewhere_is_as_before(
-    engine: Engine, capability: int, admitted: bool, caplog: pytest.LogCaptureFixture
+    carried: Engine, capability: int, admitted: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert fusion(engine, capability, "0.6.3") is admitted
-    assert not fusion(engine, 12, None)
+    assert fusion(carried, capability, "0.6.3") is admitted
+    assert not fusion(carried, 12, None)
     assert not caplog.records

@@ -12,7 +12,11 @@ from engine_stubs import BF16, FP16, Device, Tensor, find, run
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 FOLDER = "distributed/device_communicators"
-PLACES = {"v0.5.9": ("torch_symm_mem", "TorchSymmMemCommunicator"), "v0.5.4": ("symm_mem", "SymmMemCommunicator")}
+PLACES = {
+    "v0.5.4": ("symm_mem", "SymmMemCommunicator"),
+    "v0.5.9": ("torch_symm_mem", "TorchSymmMemCommunicator"),
+    "v0.5.10": ("torch_symm_mem", "TorchSymmMemCommunicator"),
+}
 MIB = 1024 * 1024
 
 
@@ -106,14 +110,14 @@ class Group:
     ],
     ids=["fits", "other dtype", "oversize", "odd size"],
 )
-def test_the_in_place_path_asks_first(engine: Engine, tensor: Tensor, path: str) -> None:
-    assert in_place(engine.patched, engine, tensor) == [path]
+def test_the_in_place_path_asks_first(carried: Engine, tensor: Tensor, path: str) -> None:
+    assert in_place(carried.patched, carried, tensor) == [path]
 
 
-def test_the_pristine_in_place_path_raises_or_drops_the_sum(engine: Engine) -> None:
+def test_the_pristine_in_place_path_raises_or_drops_the_sum(carried: Engine) -> None:
     with pytest.raises(RuntimeError):
-        in_place(engine.pristine, engine, Tensor(64 * MIB // 2 + 2))
-    assert in_place(engine.pristine, engine, Tensor(7168, FP16)) == ["two_shot"]
+        in_place(carried.pristine, carried, Tensor(64 * MIB // 2 + 2))
+    assert in_place(carried.pristine, carried, Tensor(7168, FP16)) == ["two_shot"]
 
 
 def in_place(text, engine: Engine, tensor: Tensor) -> list[str]:
@@ -126,14 +130,14 @@ def in_place(text, engine: Engine, tensor: Tensor) -> list[str]:
     return device.kernels
 
 
-def test_the_in_place_path_writes_into_its_input(engine: Engine) -> None:
+def test_the_in_place_path_writes_into_its_input(carried: Engine) -> None:
     seen: list[Any] = []
     communicator = SimpleNamespace(
         disabled=False,
         should_torch_symm_mem_allreduce=lambda _: True,
         all_reduce=lambda tensor, *, out=None: seen.append((tensor, out)),
     )
-    method = find(engine.patched("distributed/parallel_state.py"), "GroupCoordinator", "_all_reduce_in_place")
+    method = find(carried.patched("distributed/parallel_state.py"), "GroupCoordinator", "_all_reduce_in_place")
     tensor = Tensor(7168)
     run([method], {})["_all_reduce_in_place"](Group(communicator), tensor)
     assert seen == [(tensor, tensor)]
