@@ -8,7 +8,6 @@ from dataclasses import replace
 from patchctl.engine.lines import split
 from patchctl.engine.merge.diff import script
 from patchctl.engine.merge.merge import How, Merged, merge
-from patchctl.engine.merge.report import Record
 from patchctl.engine.model import FileState, Hunk
 from patchctl.engine.options import Script
 from patchctl.engine.outcome import HunkRecord, Note
@@ -92,10 +91,8 @@ def _result(merged: Merged, sides: Sides, path: str) -> Result:
     )
 
 
-def _records(records: Sequence[Record], hunks: Sequence[Hunk]) -> list[HunkRecord]:
+def _records(records: Sequence[HunkRecord], hunks: Sequence[Hunk]) -> list[HunkRecord]:
+    """``records`` with the numbers of the headers, which may be off by what the reader tolerated."""
     if len(records) != len(hunks):
-        return [HunkRecord(r.old_start, r.new_start, r.method, r.score, r.scope) for r in records]
-    return [
-        HunkRecord(hunk.old_start, r.new_start, r.method, r.score, r.scope)
-        for r, hunk in zip(records, hunks, strict=True)
-    ]
+        return list(records)
+    return [replace(record, old_start=hunk.old_start) for record, hunk in zip(records, hunks, strict=True)]

@@ -17,8 +17,9 @@ from patchctl.engine.merge import checks, conflict, signals, upstreamed
 from patchctl.engine.merge.align import Edit
 from patchctl.engine.merge.model import Change, Context, Exhausted, Placed, Put
 from patchctl.engine.merge.placing import Composed, Part, compose, place
-from patchctl.engine.merge.report import Hint, Record, made_for, only_imports, records, review
+from patchctl.engine.merge.report import Hint, made_for, only_imports, records, review
 from patchctl.engine.merge.rules import PRESENT, TRANSPORT
+from patchctl.engine.outcome import HunkRecord
 
 NO_LABELS = Labels("onto", "base", "patch")
 
@@ -44,7 +45,7 @@ class Merged:
 
     result: Composed | None
     proposal: Composed | None
-    hunks: tuple[Record, ...]
+    hunks: tuple[HunkRecord, ...]
     review: tuple[Hint, ...]
     objections: tuple[Objection, ...]
     evidence: tuple[str, ...]

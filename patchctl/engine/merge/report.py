@@ -12,22 +12,10 @@ from patchctl.engine.merge.placing import Part
 from patchctl.engine.merge.rules import QUIET, TRANSPORT
 from patchctl.engine.merge.siblings import whole_definitions
 from patchctl.engine.merge.text import Text, first_indent, has_word, indent_of
+from patchctl.engine.outcome import HunkRecord
 
 _SHOWN = 60
 _FARTHEST = 10_000  # lines above a place in which the heads around it are looked for
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """How one hunk landed: lines count from 1. ``method`` is a rule's name, or exact, offset, transport, present or
-    conflict; ``score`` says how certain it is (1: by arithmetic); ``scope`` is the dotted definition around it, of a
-    conflict the one that it was made for."""
-
-    old_start: int
-    new_start: int | None
-    method: str
-    score: float
-    scope: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +27,7 @@ class Hint:
     line: int | None = None
 
 
-def records(ctx: Context, parts: Sequence[Part], spans: Sequence[tuple[int, int]], stuck: bool) -> Iterator[Record]:
+def records(ctx: Context, parts: Sequence[Part], spans: Sequence[tuple[int, int]], stuck: bool) -> Iterator[HunkRecord]:
     """A record for each hunk of the patch, whose lines in the base are ``spans``."""
     shift = at_part = 0
     for start, end in spans:
@@ -48,7 +36,7 @@ def records(ctx: Context, parts: Sequence[Part], spans: Sequence[tuple[int, int]
             mine.append(parts[at_part])
             at_part += 1
         if not mine or any(placed is None for _, placed in mine):
-            yield Record(start + 1, None, "conflict", 0.0, made_for(ctx, mine[0][0]) if mine else None)
+            yield HunkRecord(start + 1, None, "conflict", 0.0, made_for(ctx, mine[0][0]) if mine else None)
             continue
         found = [placed for _, placed in mine if placed]
         method = _method(ctx, mine, found, start, end)
@@ -56,7 +44,7 @@ def records(ctx: Context, parts: Sequence[Part], spans: Sequence[tuple[int, int]
         indent = first_indent(mine[0][0].new or ctx.base.lines[mine[0][0].start : mine[0][0].end])
         scope = scope_name(ctx.onto, found[0].at, indent)
         new_start = None if method == "present" or stuck else at + shift + 1
-        yield Record(start + 1, new_start, method, min(item.score for item in found), scope)
+        yield HunkRecord(start + 1, new_start, method, min(item.score for item in found), scope)
         shift += sum(len(put.new) - (put.end - put.start) for item in found for put in item.puts)
 
 

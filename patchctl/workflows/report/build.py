@@ -10,7 +10,7 @@ from functools import cached_property
 from patchctl.engine import port as engine
 from patchctl.engine import reader
 from patchctl.engine.options import Names, Options
-from patchctl.engine.outcome import PatchReport
+from patchctl.engine.outcome import FileRecord, PatchReport
 from patchctl.engine.overlay import Tree
 from patchctl.errors import PatchctlError
 from patchctl.series import maildate, patchfile, versions
@@ -23,9 +23,7 @@ from patchctl.workflows.report.findings import Places, conflicts, of_problem, wi
 from patchctl.workflows.report.model import (
     GONE,
     Decided,
-    FileStory,
     Finding,
-    HunkStory,
     PatchStory,
     Upgrade,
     UpstreamFile,
@@ -230,10 +228,9 @@ def _problems(report: PatchReport) -> Iterator[Finding]:
         yield replace(of_problem(problem), line=lines.get((problem.kind, problem.message)))
 
 
-def _files(report: PatchReport) -> Iterator[FileStory]:
+def _files(report: PatchReport) -> Iterator[FileRecord]:
     for record in report.files:
-        hunks = (HunkStory(h.old_start, h.new_start, h.method, round(h.score, 3), h.scope) for h in record.hunks)
-        yield FileStory(record.path, record.onto, record.method, tuple(hunks))
+        yield replace(record, hunks=tuple(replace(hunk, score=round(hunk.score, 3)) for hunk in record.hunks))
 
 
 def _day(text: bytes) -> str | None:

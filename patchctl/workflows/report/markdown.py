@@ -46,7 +46,7 @@ def render(upgrade: Upgrade) -> bytes:
     for line in _top(upgrade):
         top.must(line)
     parts = {patch.id: _Writer(room) for patch in upgrade.patches}
-    for patch in sorted(upgrade.patches, key=lambda patch: not patch.waits):
+    for patch in sorted(upgrade.patches, key=lambda patch: (not patch.stuck, not patch.waits)):
         _Patch(parts[patch.id], upgrade, patch).write()
     return "".join(part.text() for part in (top, *parts.values())).encode("utf-8")
 

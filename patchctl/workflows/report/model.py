@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from patchctl.engine.outcome import FileRecord
+
 # Somebody has to decide before the upgrade is done.
 STUCK = ("refused", "conflict", "superseded", "waiting", "missing")
 # The patch is not carried on the new release.
@@ -48,27 +50,6 @@ class Interdiff:
     kind: str
     blocks: tuple[Block, ...] = ()
     cut: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class HunkStory:
-    """How a hunk landed, as the engine says it (see :class:`patchctl.engine.outcome.HunkRecord`)."""
-
-    old_start: int
-    new_start: int | None
-    method: str
-    score: float
-    scope: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class FileStory:
-    """How a file of the patch fared; ``onto`` is its name on the new release."""
-
-    path: str
-    onto: str | None
-    method: str
-    hunks: tuple[HunkStory, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +159,7 @@ class PatchStory:
     path: str | None = None
     text: Block = Block("", ())
     decided: Decided | None = None
-    files: tuple[FileStory, ...] = ()
+    files: tuple[FileRecord, ...] = ()
     upstream: tuple[UpstreamFile, ...] = ()
     problems: tuple[Finding, ...] = ()
     review: tuple[Finding, ...] = ()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from patchctl.engine.outcome import FileRecord, HunkRecord
 from patchctl.workflows.report.model import (
     Block,
     Commit,
     Decided,
     Excerpt,
-    FileStory,
     Finding,
     History,
-    HunkStory,
     Interdiff,
     PatchStory,
     Requirement,
@@ -60,7 +59,7 @@ def upgrade(text: str, outcome: str = "conflict") -> Upgrade:
     file = UpstreamFile(t, t + "2", "moved", (UpstreamHunk(block, 0, 1, 2),), 2, 1, (commit,), 4)
     story = PatchStory(
         "some-id", 1, outcome, Interdiff("changed", (block, block), 5), t, t, t, t, t, t, t, t, ((t, t),), t, True, t,
-        block, Decided(t, t, t, t), (FileStory(t, t, t, (HunkStory(1, 2, t, 0.5, t),)),), (file,), (finding,),
+        block, Decided(t, t, t, t), (FileRecord(t, t, t, (HunkRecord(1, 2, t, 0.5, t),)),), (file,), (finding,),
         (finding, told), (finding,), (block,),
     )  # fmt: skip
     need = Requirement(t, (t,), (t,), t, t)
