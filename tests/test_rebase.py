@@ -465,3 +465,23 @@ def test_keep_does_not_throw_away_what_upstream_has(bare: Move) -> None:
     assert bare.rebase("--accept", "rival", "--reason", "nobody needs it").code == 0
     (patch,) = bare.lock["v0.5"]["patches"]
     assert patch["provenance"]["outcome"] == "kept" and "lost" in {review["kind"] for review in patch["reviews"]}
+
+
+# -- what leads upstream
+
+
+def test_a_commit_that_a_patch_names_is_evidence(bare: Move, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATCHCTL_CACHE", str(tmp_path / "own-cache"))
+    bare.carry({"still": STILL})
+    patch = bare.project / "patches/v1.0/still.patch"
+    commit = bare.world.commits["v1.1"]
+    named = b"What it is for.\n\nUpstream-Commit: " + commit[:12].encode()
+    patch.write_bytes(patch.read_bytes().replace(b"What it is for.", named))
+    assert bare.run("lock").code == 0
+    without = bare.begin("--dry-run").patch("still")
+    assert "link" not in [note["kind"] for note in without["evidence"]]
+    assert bare.run("fetch", "--history", "v1.0..v1.1").code == 0
+    said = bare.begin("--dry-run").patch("still")
+    (link,) = (note["text"] for note in said["evidence"] if note["kind"] == "link")
+    assert commit[:12] in link and "taken from" in link
+    assert said["outcome"] == "unchanged", "a link decides nothing"

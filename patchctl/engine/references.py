@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from patchctl.engine.model import Mail
 
@@ -36,12 +36,13 @@ def references(mail: Mail) -> References:
     return References(_bare(mail.subject), urls, numbers, frozenset(_CHANGE.findall(mail.body)), picked)
 
 
-def linked(mail: Mail, log: Iterable[tuple[str, str]]) -> list[str]:
+def linked(mail: Mail, log: Iterable[tuple[str, str]], url: str | None = None) -> list[str]:
     """Sentences about the upstream commits that ``mail`` names, or that are named as it is.
 
-    ``log`` gives commit ids and full messages, subject first, of what upstream did between the two releases.
+    ``log`` gives commit ids and full messages, subject first, of what upstream did between the two releases. ``url``
+    is a link that is known of the patch besides those in its head.
     """
-    mine = references(mail)
+    mine = references(replace(mail, body=f"{mail.body}\n{url}\n") if url else mail)
     out = []
     for commit, message in log:
         subject, _, body = message.partition("\n")

@@ -9,6 +9,8 @@ from functools import cached_property
 
 from patchctl.engine import reader, strict
 from patchctl.engine.model import Change, FileState, Patch
+from patchctl.engine.outcome import Note
+from patchctl.engine.references import linked
 from patchctl.errors import DecisionNeeded, EnvironmentFailed, InvalidInput, Problem, Refused
 from patchctl.series.lock import Pin
 from patchctl.series.model import Dropped
@@ -56,7 +58,11 @@ class Ground:
         there = project.series.targets.get(goal.tag)
         self.existing = _carried(project, goal.tag) if there is not None and there.patches else ()
         self.dropped: Mapping[str, Dropped] = there.dropped if there is not None else {}
-        self.scripts = Scripts(base, onto, (name for one in self.patches for name in _names(one.patch)))
+        names = [name for one in self.patches for name in _names(one.patch)]
+        self.scripts = Scripts(base, onto, names)
+        self.scripts.begin()
+        for tree in (base, onto):
+            tree.prefetch(names)
 
     @property
     def is_target(self) -> bool:
@@ -88,6 +94,18 @@ class Ground:
                 break
             now.update(after)
         return now
+
+    @cached_property
+    def links(self) -> Mapping[str, tuple[Note, ...]]:
+        """By patch, the commits of upstream's that its head or its link leads to, where the cache has history."""
+        from patchctl.workflows.report import commits  # reports need it, and few rebases have history
+
+        log, _ = commits.open_log(self.project, self.start, self.goal.tag)
+        if log is None:
+            return {}
+        infos = self.project.series.patches
+        found = {one.id: linked(one.patch.mail, log.messages, infos[one.id].upstream.url) for one in self.patches}
+        return {id: tuple(Note("link", text) for text in texts) for id, texts in found.items()}
 
     @cached_property
     def existing_sides(self) -> dict[str, tuple[States, States]]:

@@ -164,6 +164,7 @@ def _steps(
     now: dict[str, FileState | None] = {}
     for one, report in zip(ground.patches, reports, strict=True):
         told = _told(report, state, settled.get(one.id), replayed.get(one.id))
+        told = replace(told, evidence=(*told.evidence, *ground.links.get(one.id, ())))
         after = {path: entry.state for path, entry in report.changes.items()}
         paths = _paths(one.patch.files, report, after)
         before = _before(paths, now, tree)

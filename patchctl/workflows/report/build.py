@@ -10,8 +10,9 @@ from functools import cached_property
 from patchctl.engine import port as engine
 from patchctl.engine import reader
 from patchctl.engine.options import Names, Options
-from patchctl.engine.outcome import FileRecord, PatchReport
+from patchctl.engine.outcome import FileRecord, Note, PatchReport
 from patchctl.engine.overlay import Tree
+from patchctl.engine.references import linked
 from patchctl.errors import PatchctlError
 from patchctl.series import maildate, patchfile, versions
 from patchctl.series.lock import Review
@@ -214,11 +215,10 @@ class _Teller:
         known = dict.fromkeys((*told.evidence, *alone.evidence))
         notes = (note for note in known if (note.kind, note.text) not in said)
         yield from (Finding(note.kind, note.text, note.file, note.line) for note in notes)
-        commit = self.log.pull(info.upstream.url) if self.log and id in self.moved.old else None
-        if commit is not None:
-            url = info.upstream.url
-            text = f"{self.moved.to_tag} has commit {commit.id[:12]} of {commit.date}, whose subject names {url}: "
-            yield Finding("link", text + commit.subject)
+        if self.log is not None and id in self.moved.old:
+            mail = patchfile.parse(self.moved.old[id], id).mail
+            texts = linked(mail, self.log.messages, info.upstream.url)
+            yield from (Finding("link", text) for text in texts if Note("link", text) not in known)
 
 
 def _problems(report: PatchReport) -> Iterator[Finding]:

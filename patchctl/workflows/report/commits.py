@@ -23,7 +23,6 @@ _MOST_RANGES = 12
 _MOST_SEARCHES = 60  # following lines through history is what takes time
 # NUL is the one character that a message can't hold; an empty field begins a commit.
 _FORM = "--format=%x00%H%x00%as%x00%s%x00"
-_PULL = re.compile(r"https?://[^/]+/[^/]+/[^/]+/pull/([0-9]+)/?")
 
 
 class Log:
@@ -54,14 +53,12 @@ class Log:
         marked.sort(key=lambda commit: not commit.near)
         return replace(file, commits=tuple(marked[:MOST_COMMITS]), commits_cut=max(len(marked) - MOST_COMMITS, 0))
 
-    def pull(self, url: str | None) -> Commit | None:
-        """The commit whose subject names the pull request at ``url``."""
-        match = _PULL.fullmatch(url or "")
-        if not match:
-            return None
-        mark = f"(#{match[1]})"
-        found = self._commits("--fixed-strings", f"--grep={mark}")
-        return next((commit for commit, _ in found if mark in commit.subject), None)
+    @cached_property
+    def messages(self) -> tuple[tuple[str, str], ...]:
+        """Ids and whole messages of all commits, the newest first."""
+        out = os.fsdecode(self._git.run("log", "-z", "--format=%H%n%B", f"^{self._oldest}", self._newest))
+        entries = (entry.partition("\n") for entry in out.split("\0") if entry)
+        return tuple((id, message) for id, _, message in entries)
 
     def _close(self, file: UpstreamFile) -> frozenset[str]:
         """The commits that changed the lines which upstream's changes near to the patch are now."""

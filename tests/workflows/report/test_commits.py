@@ -68,9 +68,7 @@ def test_odd_names(upstream: Path) -> None:
     assert [subject for subject, _ in told(log(upstream), UpstreamFile("third", "third", "new"))] == ["on a branch"]
 
 
-def test_the_commit_of_a_pull_request(upstream: Path) -> None:
-    found = log(upstream, "https://example.org/x")
-    commit = found.pull("https://example.org/x/y/pull/5")
-    assert commit is not None and commit.url == f"https://example.org/x/commit/{commit.id}"
-    assert found.pull("https://example.org/x/y/pull/55") is None
-    assert found.pull("not an address") is None and found.pull(None) is None
+def test_whole_messages(upstream: Path) -> None:
+    found = log(upstream).messages
+    assert "\x01\x1b[31m odd (#5)" in [message.partition("\n")[0] for _, message in found]
+    assert all(len(id) == 40 for id, _ in found)
