@@ -99,6 +99,49 @@ def test_edits_apart_from_each_other_are_both_made(first: list[str], mine: list[
         assert result(report, "m.txt", b"") == joined([*mine, *APART, *theirs])
 
 
+UNIQUE = [f"line {number} says something of its own" for number in range(40)]
+# What becomes of a line: it stays, goes, is rewritten, or gets company.
+EDITS = st.lists(st.tuples(st.integers(0, 16), st.sampled_from(["goes", "edited", "above", "below"])), max_size=4)
+
+
+def edited(edits: Sequence[tuple[int, str]], first: int, who: str) -> list[str]:
+    """``UNIQUE`` with edits by ``who``, counted from line ``first``."""
+    out = []
+    done = dict(edits)
+    for number, line in enumerate(UNIQUE):
+        how = done.get(number - first)
+        out += [f"{who} above {number}"] if how == "above" else []
+        out += [] if how == "goes" else [f"{who} was at {line}" if how == "edited" else line]
+        out += [f"{who} below {number}"] if how == "below" else []
+    return out
+
+
+@given(EDITS, EDITS)
+@SLOW
+def test_lines_that_are_told_apart_never_conflict_from_afar(
+    mine: list[tuple[int, str]], theirs: list[tuple[int, str]]
+) -> None:
+    patched, onto = edited(mine, 0, "patch"), edited(theirs, 22, "upstream")
+    report = carried("m.txt", joined(UNIQUE), joined(patched), joined(onto))
+    assert not report.stuck
+    both = [line for line in onto if line not in UNIQUE] + [line for line in patched if line not in UNIQUE]
+    made = result(report, "m.txt", joined(onto)).decode().splitlines()
+    kept = [line for line in UNIQUE if line in patched and line in onto]
+    assert sorted(made) == sorted([*both, *kept])
+    assert [line for line in made if line not in onto] == [line for line in patched if line not in UNIQUE]
+    assert [line for line in made if line not in patched] == [line for line in onto if line not in UNIQUE]
+
+
+@given(EDITS, EDITS)
+@SLOW
+def test_there_and_back_is_the_identity(mine: list[tuple[int, str]], theirs: list[tuple[int, str]]) -> None:
+    one, two, three = (joined(text) for text in (UNIQUE, edited(mine, 0, "patch"), edited(theirs, 22, "upstream")))
+    made = result(carried("m.txt", one, two, three), "m.txt", three)
+    back = carried("m.txt", three, made, one)
+    assert not back.stuck
+    assert result(back, "m.txt", one) == two
+
+
 @given(PATHS, LINES, LINES, LINES)
 @SLOW
 def test_a_conflict_shows_where(path: str, base: list[str], patched: list[str], onto: list[str]) -> None:
