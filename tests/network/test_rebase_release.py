@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import io
+import shutil
 import subprocess
 import tarfile
 from collections import Counter
@@ -14,13 +15,15 @@ from pathlib import Path
 
 import pytest
 
+from patchctl.series.edit import SeriesEditor
 from tests.network.test_real_release import Release
-from tests.projects import Run
+from tests.projects import OWN, Run
 
 pytestmark = [pytest.mark.network, pytest.mark.slow]
 
 LATER = tuple(f"v0.5.{patch}" for patch in range(10, 24))
 EAGLE3 = ("get_embed_and_head", "set_embed_and_head", "set_eagle3_layers_to_capture")
+MOVED = "v0.5.10"
 PAIR = ("sm120-all-reduce-sizes", "sm120-torch-symm-mem")
 COMMUNICATORS = "python/sglang/srt/distributed/device_communicators"
 CONFIGS = "python/sglang/srt/layers/moe/fused_moe_triton/configs"
@@ -47,8 +50,15 @@ class Moves(Release):
 @pytest.fixture(scope="module")
 def moves(tmp_path_factory: pytest.TempPathFactory) -> Moves:
     found = Moves(tmp_path_factory.mktemp("moves"))
-    done = found.patchctl("fetch", "v0.5.9", "v0.5.4", "--source", "pypi")
-    assert done.code == 0, done.words
+    # As it was before somebody moved it.
+    series = found.project / "series.yaml"
+    editor = SeriesEditor(series.read_bytes())
+    editor.remove_target(MOVED)
+    series.write_bytes(editor.finish())
+    shutil.rmtree(found.project / "patches" / MOVED)
+    for command in (("fetch", "v0.5.9", "v0.5.4", "--source", "pypi"), ("lock",)):
+        done = found.patchctl(*command)
+        assert done.code == 0, done.words
     return found
 
 
@@ -116,6 +126,19 @@ def test_the_pair_moves_over_the_rename(moves: Moves, tmp_path: Path) -> None:
         assert " SYMM_MEM_ALL_REDUCE" not in text and "TORCH_SYMM_MEM_ALL_REDUCE_MAX_SIZES" in text
         # What moved is what the team wrote for the later release.
         assert text == (moves.checkout("v0.5.9") / COMMUNICATORS / name).read_text()
+
+
+def test_the_series_was_moved_by_this_very_command(moves: Moves, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    shutil.copytree(moves.project, project, ignore=shutil.ignore_patterns("build"))
+    begun = moves.patchctl("rebase", "--to", MOVED, cwd=project)
+    assert (begun.code, begun.document["decisions_needed"]) == (3, ["kimi-k25-eagle3"]), begun.words
+    done = moves.patchctl("rebase", "--drop", "kimi-k25-eagle3", "--reason", "upstream's own", cwd=project)
+    assert done.code == 0, done.words
+    folders = [root / "patches" / MOVED for root in (OWN, project)]
+    ours, made = ({path.name: path.read_bytes() for path in folder.iterdir()} for folder in folders)
+    assert ours == made
+    assert moves.patchctl("apply", "--target", MOVED, cwd=project).code == 0
 
 
 def test_a_file_is_not_put_where_nobody_reads_it(moves: Moves, tmp_path: Path) -> None:

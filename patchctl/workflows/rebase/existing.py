@@ -26,13 +26,9 @@ class Settled:
 
 def settled(ground: Ground) -> dict[str, Settled]:
     """The patches of the series that the goal lists or has dropped."""
-    listed = {one.id: one for one in ground.existing}
-    found = {
-        id: Settled(Decision("dropped"), _dropped(ground, id), None)
-        for id in ground.dropped
-        if any(one.id == id for one in ground.patches)
-    }
-    if not any(one.id in listed for one in ground.patches):
+    listed = {one.id for one in ground.existing}
+    found: dict[str, Settled] = {}
+    if not any(one.id in listed or one.id in ground.dropped for one in ground.patches):
         return found
     options = Options(scripts=ground.scripts, labels=Names(ground.goal.tag, ground.start))
     reports = engine.port([one.raw for one in ground.patches], ground.onto, ground.base, options=options)
@@ -46,13 +42,19 @@ def settled(ground: Ground) -> dict[str, Settled]:
             same = not report.stuck and _same((before, after), sides)
             told = _compared(ground, report, same)
             found[report.name] = Settled(Decision(told.outcome), told, EQUAL if same else DIFFERENT)
+        elif report.name in ground.dropped:
+            told = _dropped(ground, report)
+            found[report.name] = Settled(Decision(told.outcome), told, None)
     return found
 
 
-def _dropped(ground: Ground, id: str) -> PatchReport:
-    entry = ground.dropped[id]
+def _dropped(ground: Ground, report: PatchReport) -> PatchReport:
+    """That the goal does not carry a patch: as the engine finds, or since somebody decided so."""
+    entry = ground.dropped[report.name]
     text = f"{ground.goal.tag} does not carry it: {entry.reason}" + (f" ({entry.evidence})" if entry.evidence else "")
-    return PatchReport(id, "dropped", evidence=(Note("dropped", text),))
+    evidence = (Note("dropped", text), *report.evidence)
+    outcome = report.outcome if report.outcome == "upstreamed" else "dropped"
+    return PatchReport(report.name, outcome, report.files, evidence=evidence)
 
 
 def _compared(ground: Ground, report: PatchReport, same: bool) -> PatchReport:
