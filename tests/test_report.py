@@ -83,7 +83,7 @@ def test_commits_where_history_is_there(yard: Yard) -> None:
     assert [commit["subject"] for commit in told["sizes"]["upstream"][0]["commits"]] == ["Name other sizes"]
     assert told["second"]["upstream"][0]["commits"] == []
     links = [note for note in told["row"]["evidence"] if note["kind"] == "link"]
-    assert len(links) == 1 and "pull/19" in links[0]["text"]
+    assert len(links) == 1 and "#19" in links[0]["text"]
 
 
 def test_the_lock_says_where_it_came_from_and_who_accepted(yard: Yard) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from patchctl.errors import InvalidInput, Problem
@@ -161,6 +162,7 @@ def invalid(name: str, faults: Iterable[Fault]) -> InvalidInput:
     )
 
 
+@lru_cache(maxsize=2)  # one edit reads the text before and after it, each more than once; nobody changes a document
 def parse(data: bytes, name: str) -> Document:
     """The one document in ``data`` (UTF-8, at most MAX_BYTES).
 

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from patchctl.engine import port as engine
 from patchctl.engine import reader
+from patchctl.engine.model import Patch
 from patchctl.engine.options import Names, Options
 from patchctl.engine.outcome import FileRecord, Note, PatchReport
 from patchctl.engine.overlay import Tree
@@ -43,7 +44,8 @@ class Moved:
     what series.yaml and series.lock record for the new release (or are about to); ``outcomes`` what the lock records
     where a person decided, over what the engine says. ``differing`` are patches that are carried with another text
     than the engine's, ``inexact`` those that do not fit the new release as they are carried. ``scripts`` is what the
-    engine was given (see :class:`patchctl.engine.options.Options`), so that nothing is compared twice.
+    engine was given (see :class:`patchctl.engine.options.Options`), so that nothing is compared twice; ``known`` are
+    patches of ``old`` that were read already.
     """
 
     from_tag: str
@@ -59,6 +61,7 @@ class Moved:
     differing: frozenset[str] = frozenset()
     inexact: frozenset[str] = frozenset()
     scripts: touching.Scripts | None = None
+    known: Mapping[str, Patch] = field(default_factory=dict)
 
 
 def tell(project: Project, moved: Moved, today: datetime.date | None = None) -> Upgrade:
@@ -75,7 +78,7 @@ class _Teller:
         self.moved = moved
         self.today = today
         self.releases = touching.Releases(moved.base, moved.onto, moved.scripts)
-        self.layers = stack.layers(moved.base, moved.old)
+        self.layers = stack.layers(moved.base, moved.old, moved.known)
         self.log, self.history = commits.open_log(project, moved.from_tag, moved.to_tag)
         self.reports = {report.name: report for report in moved.reports}
 

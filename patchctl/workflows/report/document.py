@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, is_dataclass
-from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from patchctl.workflows.report.model import PatchStory, Upgrade
 
@@ -42,14 +42,5 @@ def _patch(patch: PatchStory) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """``value`` with objects for dataclasses and lists for tuples: ``asdict`` without its copies."""
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        return {name: _plain(getattr(value, name)) for name in _names(type(value))}
-    return value
-
-
-@lru_cache(maxsize=64)
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+    """``value`` with objects for dataclasses, as they are without being asked to be anything else."""
+    return msgspec.to_builtins(value, builtin_types=(bytes,))

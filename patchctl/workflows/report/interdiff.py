@@ -29,10 +29,33 @@ def compare(old: bytes | None, new: bytes | None) -> Interdiff:
         return Interdiff("new-only" if new is not None else "old-only")
     if old == new:
         return Interdiff("same")
+    if _evident(old, new):
+        return Interdiff("numbers")
     ours, theirs = _shown(old), _shown(new)
     if _keys(ours) == _keys(theirs):
         return Interdiff("numbers")
     return _limited(list(_blocks(ours, theirs)))
+
+
+def _evident(old: bytes, new: bytes) -> bool:
+    """Whether a look at the lines shows that only numbers differ: most patches need not be read to tell."""
+    ours, theirs = split(old), split(new)
+    if len(ours) != len(theirs):
+        return False
+    begun = False
+    for one, two in zip(ours, theirs, strict=True):
+        begun = begun or one.startswith(b"diff --git ")
+        if one != two and not (begun and _same_place(one, two)):
+            return False
+    return True
+
+
+def _same_place(one: bytes, two: bytes) -> bool:
+    """Whether two lines are heads of hunks of one size, or both name blobs."""
+    ours, theirs = _COUNTS.match(one), _COUNTS.match(two)
+    if ours and theirs:
+        return ours.groups() == theirs.groups()
+    return bool(_INDEX.match(one) and _INDEX.match(two))
 
 
 def shown(line: bytes) -> str:

@@ -31,8 +31,10 @@ class Layer:
     exact: bool
 
 
-def layers(tree: Tree, patches: Mapping[str, bytes]) -> dict[str, Layer]:
-    """The layers of ``patches`` (id to text, in order) on ``tree``."""
+def layers(
+    tree: Tree, patches: Mapping[str, bytes], known: Mapping[str, Patch] | None = None
+) -> dict[str, Layer]:
+    """The layers of ``patches`` (id to text, in order) on ``tree``; ``known`` are those that were read already."""
     now: dict[str, FileState | None] = {}
 
     def get(path: str) -> FileState | None:
@@ -40,7 +42,7 @@ def layers(tree: Tree, patches: Mapping[str, bytes]) -> dict[str, Layer]:
 
     out: dict[str, Layer] = {}
     for id, data in patches.items():
-        patch = _read(id, data)
+        patch = known[id] if known and id in known else _read(id, data)
         paths = [path for section in patch.files for path in section.paths] if patch else []
         before = {path: get(path) for path in paths}
         try:
