@@ -351,6 +351,9 @@ def test_rules_transport_leaves_more_to_a_person(bare: Move) -> None:
         ("--to", "no-version"),
         ("--to", "v1.1", "--from", "v0.1"),
         ("--to", "v1.1", "--rules", "none"),
+        ("--to", "v1.1", "--keep", ""),
+        ("--to", "", "--abort"),
+        ("--to", "v1.1", "--resolver", " "),
     ],
     ids=" ".join,
 )
@@ -485,3 +488,12 @@ def test_a_commit_that_a_patch_names_is_evidence(bare: Move, tmp_path: Path, mon
     (link,) = (note["text"] for note in said["evidence"] if note["kind"] == "link")
     assert commit[:12] in link and "taken from" in link
     assert said["outcome"] == "unchanged", "a link decides nothing"
+
+
+def test_a_patch_that_is_dropped_twice_keeps_the_evidence(move: Move) -> None:
+    move.begin()
+    assert move.rebase("--drop", "still", "--reason", "one").code == 3
+    assert move.rebase("--drop", "still", "--reason", "two").code == 3
+    assert move.rebase("--skip").code == 0
+    dropped = move.series["targets"]["v1.1"]["dropped"]["still"]
+    assert dropped["reason"] == "two" and dropped["evidence"] == "it would have been unchanged"

@@ -73,18 +73,21 @@ def command(
     changes; then the new patch files, the new target, the lock and a report are written at once. Exit code 3: a
     person must decide, 5: refused.
     """
-    chosen = [verb for verb in _VERBS if verbs[f"verb_{verb}"]]
+    chosen = [verb for verb in _VERBS if verbs[f"verb_{verb}"] not in (None, False)]
     begins = {"--from": start, "--into-existing": into_existing, "--dry-run": dry_run, "--rules": rules}
     begins |= {"--resolver": resolver}
-    _check(goal, chosen, [name for name, value in begins.items() if value], reason)
+    _check(goal, chosen, [name for name, value in begins.items() if value not in (None, False)], reason)
+    if resolver is not None and not resolver.strip():
+        raise InvalidInput(Problem("usage", "--resolver needs a command.", next="patchctl rebase --help"))
     from patchctl.series.finding import find
     from patchctl.workflows.rebase import run
 
     root = find(app.cwd)
     if chosen == ["abort"]:
-        run.abort(root)
+        state = run.abort(root)
+        moved = {"from": state.start if state else None, "to": state.goal if state else None}
         return Result(
-            {"aborted": True, "patches": [], "decisions_needed": [], "written": []},
+            {**moved, "aborted": True, "patches": [], "decisions_needed": [], "written": []},
             lambda printer: printer.line("The rebase is ended; everything is as it was before it.", "green"),
         )
     with app.progress() as progress:
@@ -124,8 +127,8 @@ def _check(goal: str | None, verbs: list[str], begins: list[str], reason: str | 
     why = None
     if len(verbs) > 1:
         why = f"--{verbs[0]} and --{verbs[1]} are two commands; give one."
-    elif verbs and (goal or begins):
-        option = "--to" if goal else begins[0]
+    elif verbs and (goal is not None or begins):
+        option = "--to" if goal is not None else begins[0]
         why = f"{option} begins a rebase, --{verbs[0]} is about one that is under way; give one."
     elif not verbs and goal is None:
         why = "Name the release to move to (--to TAG, or --to latest), or what to do with a rebase under way."
@@ -278,5 +281,6 @@ def _wrote(printer: Printer, report: RebaseReport) -> None:
         return
     patches = sum(path.endswith(".patch") for path in report.written)
     others = [path for path in report.written if not path.endswith((".patch", ".html", ".json"))]
-    printer.line(f"Wrote {patches} patch {'file' if patches == 1 else 'files'}, {', '.join(others)}.", "green")
+    files = [f"{patches} patch {'file' if patches == 1 else 'files'}"] if patches else []
+    printer.line(f"Wrote {', '.join([*files, *others])}.", "green")
     printer.line(f"series.yaml's default is as it was. Next: patchctl apply --target {report.goal}")

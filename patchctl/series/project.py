@@ -52,7 +52,11 @@ class Project:
                 return tag, targets[tag]
         known = ", ".join(versions.sort_tags(targets, self.series.upstream.tag))
         raise InvalidInput(
-            Problem("unknown-target", f"There is no target '{name}' in series.yaml. Known are: {known}.")
+            Problem(
+                "unknown-target",
+                f"There is no target '{name}' in series.yaml. Known are: {known}.",
+                next="patchctl list",
+            )
         )
 
     def locked(self, tag: str) -> locking.LockedTarget | None:

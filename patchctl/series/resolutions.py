@@ -83,7 +83,7 @@ def find(root: Path, patch: str, questions: Iterable[Question]) -> tuple[list[Re
             found = loads(read_inside(root, path, _MAX_BYTES, patch=patch))
             wrong = _wrong(found, patch, question)
         except (Refused, ValueError) as error:
-            found, wrong = None, str(error)
+            found, wrong = None, str(error).rstrip(".")
         if wrong:
             why = f"{path_of(name)} is not used: {wrong}."
             problems[Problem("resolution", why, patch, path_of(name), next=f"git log -p -- {path_of(name)}")] = None

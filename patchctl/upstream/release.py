@@ -100,7 +100,8 @@ def find(project: Project, tag: str, progress: Progress | None = None) -> Found:
         if any(problem.kind not in ("no-tag", "no-release") for problem in problems):
             raise EnvironmentFailed(problems)
         why = " ".join(problem.message for problem in problems)
-        raise InvalidInput(Problem("unknown-release", f"There is no release {tag}. {why}", next=problems[0].next))
+        step = problems[0].next or "patchctl rebase --to latest"
+        raise InvalidInput(Problem("unknown-release", f"There is no release {tag}. {why}", next=step))
     with cache.writing(progress):
         _write(store, found)
     return Found(found, tuple(problem.message for problem in problems))

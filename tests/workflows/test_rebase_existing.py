@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.moving import CLASH, FRESH, NEXT, RIVAL, SHIFTED, SMOOTH, STILL, TAKEN, Files, Move
+from tests.moving import CLASH, FRESH, LATER, NEXT, RIVAL, SHIFTED, SMOOTH, STILL, TAKEN, Files, Move
 
 RESOLVED = (NEXT["demo/core.py"] or b"").replace(b"return 33\n", b"return 333\n")
 
@@ -103,3 +103,13 @@ def test_what_the_target_has_dropped_stays_dropped(bare: Move) -> None:
     assert {n: s for n, s in bare.picture().items() if not n.startswith("build")} == {
         n: s for n, s in before.items() if not n.startswith("build")
     }
+
+
+def test_what_follows_a_patch_that_a_person_decided_is_compared_on_top_of_that(bare: Move) -> None:
+    for decide in (("--continue",), ("--drop", "clash", "--reason", "no")):
+        bare.carry({"clash": CLASH, "later": LATER})
+        bare.begin()
+        bare.conflict("clash").write_bytes(RESOLVED)
+        assert bare.rebase(*decide).code == 0
+        said = bare.begin()
+        assert said.code == 0 and said.patch("later")["existing"] == "equal", said.document

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.moving import CLASH, CORE, FRESH, LATER, NEXT, Move
+from tests.moving import CLASH, CORE, FRESH, LATER, NEXT, RIVAL, Files, Move
 from tests.projects import picture
 
 RESOLVED = (NEXT["demo/core.py"] or b"").replace(b"return 33\n", b"return 333\n")
@@ -93,6 +94,14 @@ def test_a_patches_folder_that_is_a_link_is_refused(bare: Move, tmp_path: Path) 
     assert "v1.1" not in bare.series["targets"]
 
 
+@pytest.mark.parametrize("name", ["series.yaml", "series.lock"])
+def test_a_file_to_be_written_that_is_a_link_is_refused_at_once(move: Move, name: str) -> None:
+    (move.project / name).rename(move.project / "real")
+    (move.project / name).symlink_to("real")
+    said = move.begin()
+    assert said.code == 5 and said.kinds == ["unsafe-path"] and not (move.project / ".patchctl").exists()
+
+
 def test_a_state_that_somebody_wrote(move: Move) -> None:
     move.begin()
     path = move.project / ".patchctl/rebase.json"
@@ -109,6 +118,24 @@ def test_a_state_that_somebody_wrote(move: Move) -> None:
         assert said.code == 5, change
         assert not (move.project.parent / "x").exists()
     assert move.rebase("--abort").code == 0
+
+
+def test_a_resolver_in_a_state_that_came_with_a_copy_is_not_run(move: Move, tmp_path: Path) -> None:
+    mark = tmp_path / "ran"
+    move.begin("--resolver", f"touch {mark}; false")
+    mark.unlink()
+    copy = Move(move.world, tmp_path / "copy")
+    shutil.copytree(move.project, copy.project)
+    for project, runs in ((copy, False), (move, True)):
+        shutil.rmtree(project.project / ".patchctl/conflicts")
+        assert project.rebase("--continue").code == 3
+        assert mark.exists() == runs
+
+
+def test_abort_says_what_it_ended(move: Move) -> None:
+    move.begin()
+    said = move.rebase("--abort")
+    assert (said.document["from"], said.document["to"]) == ("v1.0", "v1.1")
 
 
 def test_a_forged_decision_writes_nothing_outside(move: Move) -> None:
@@ -182,6 +209,26 @@ def test_an_interrupt_while_files_are_written_takes_all_back(bare: Move) -> None
         pytest.fail("no point was the last")
 
 
+@pytest.mark.parametrize("next_one", [("--abort",), ("--to", "v1.1")])
+def test_what_was_killed_is_put_right_and_said(bare: Move, next_one: tuple[str, ...]) -> None:
+    bare.carry({"fresh": FRESH})
+    before = bare.picture()
+    for number in range(36, 70):
+        command = [sys.executable, "-m", "patchctl", "-C", str(bare.project), "rebase", "--to", "v1.1"]
+        env = {**os.environ, "PATCHCTL_FAULT": f"kill:{number}"}
+        assert subprocess.run(command, env=env, capture_output=True, check=False).returncode == -signal.SIGKILL
+        journal = bare.project / ".patchctl/journal.json"
+        if bare.picture() != before and journal.exists():
+            break
+        shutil.rmtree(bare.project / ".patchctl", ignore_errors=True)
+    said = bare.rebase(*next_one)
+    assert said.code == 0, said.document
+    if next_one == ("--abort",):
+        assert bare.picture() == before and not (bare.project / ".patchctl").exists()
+    else:
+        assert any("interrupted" in note for note in said.document["notes"])
+
+
 def test_a_full_disk_changes_nothing(bare: Move) -> None:
     bare.carry({"fresh": FRESH, "clash": CLASH})
     before = picture(bare.project)
@@ -240,6 +287,101 @@ def test_a_resolution_falls_with_what_it_stood_on(bare: Move) -> None:
     said = bare.rebase("--drop", "clash", "--reason", "not after all")
     assert said.outcomes["again"] == "conflict", "it was resolved on top of what is gone now"
     assert CORE
+
+
+def helped(move: Move) -> None:
+    """``clash`` resolved with a name that ``helper`` gives it, and ``model`` still open."""
+    helper = {"demo/quiet.py": b"A = 1\nB = 2\nC = 3\nHELP = 4\n"}
+    user = {"demo/core.py": b"from demo.quiet import HELP\n" + CLASH["demo/core.py"]}
+    move.carry({"helper": helper, "clash": user, "model": RIVAL})
+    assert set(move.begin().needed) == {"clash", "model"}
+    move.conflict("clash").write_bytes(b"from demo.quiet import HELP\n" + RESOLVED)
+    assert move.rebase("--continue").outcomes["clash"] == "resolved"
+
+
+def test_an_answer_falls_when_a_name_that_it_uses_goes(bare: Move) -> None:
+    helped(bare)
+    said = bare.rebase("--drop", "helper", "--reason", "not after all")
+    assert said.code == 3 and said.outcomes["clash"] == "conflict" and "name-gone" in said.kinds
+    assert bare.conflict("clash").read_bytes() == b"from demo.quiet import HELP\n" + RESOLVED, "the work is kept"
+    assert bare.rebase("--keep", "model").needed == ["clash"]
+    assert "name-gone" in bare.rebase("--continue").kinds
+    bare.conflict("clash").write_bytes(RESOLVED)
+    assert bare.rebase("--continue").code == 0
+
+
+def test_an_answer_without_its_name_can_be_accepted(bare: Move) -> None:
+    helped(bare)
+    bare.rebase("--drop", "helper", "--reason", "not after all")
+    assert bare.rebase("--accept", "clash", "--reason", "made at run time").outcomes["clash"] == "resolved"
+    assert bare.rebase("--keep", "model").code == 0
+    (review,) = bare.lock["v1.1"]["patches"][0]["reviews"]
+    assert (review["kind"], review["reason"]) == ("name-gone", "made at run time")
+
+
+def test_what_was_accepted_covers_no_other_finding_of_its_kind(bare: Move) -> None:
+    quiet = b"A = 1\nB = 2\nC = 3\n"
+    user = b'"""A demo."""\nfrom demo.quiet import HELP, MORE\n'
+    helpers: dict[str, Files] = {
+        "help": {"demo/quiet.py": quiet + b"HELP = 4\n"},
+        "more": {"demo/quiet.py": quiet + b"HELP = 4\nMORE = 5\n"},
+    }
+    bare.carry({**helpers, "user": {"demo/__init__.py": user}, "model": RIVAL})
+    bare.begin()
+    bare.rebase("--drop", "more", "--reason", "no")
+    said = bare.rebase("--accept", "user", "--reason", "made at run time")
+    assert said.needed == ["model"], said.document
+    said = bare.rebase("--drop", "help", "--reason", "no")
+    assert said.needed == ["user", "model"] and "HELP" in said.document["error"]["message"]
+    assert bare.rebase("--keep", "model").needed == ["user"]
+    assert bare.rebase("--accept", "user", "--reason", "both").code == 0
+    reviews = bare.lock["v1.1"]["patches"][0]["reviews"]
+    assert {one["text"].split()[0]: one["reason"] for one in reviews} == {"HELP": "both", "MORE": "both"}
+
+
+def test_work_on_a_decision_that_fell_is_kept(bare: Move) -> None:
+    again = {"demo/core.py": LATER["demo/core.py"].replace(b"return 7\n", b"return 700\n")}
+    bare.carry({"clash": CLASH, "again": again, "model": RIVAL})
+    bare.begin()
+    bare.conflict("clash").write_bytes(RESOLVED)
+    assert bare.rebase("--continue").needed == ["again", "model"]
+    mine = RESOLVED.replace(b"return 77\n", b"return 7070\n").replace(b"return 10\n", b"return 1000\n")
+    bare.conflict("again").write_bytes(mine)
+    assert bare.rebase("--continue").outcomes["again"] == "resolved"
+    said = bare.rebase("--drop", "clash", "--reason", "not after all")
+    assert said.outcomes["again"] == "conflict" and "changed-conflict" in said.kinds
+    before = bare.project / ".patchctl/conflicts/again~before/demo/core.py"
+    assert before.read_bytes() == mine
+    assert bare.rebase("--continue").code == 3 and before.exists()
+
+
+@pytest.mark.parametrize("kind", ["link", "file", "folder"])
+def test_a_report_that_can_not_be_written_keeps_nobody_from_their_patches(
+    bare: Move, tmp_path: Path, kind: str
+) -> None:
+    bare.carry({"fresh": FRESH})
+    build = bare.project / "build"
+    if kind == "link":
+        (tmp_path / "elsewhere").mkdir()
+        build.symlink_to(tmp_path / "elsewhere")
+    elif kind == "file":
+        build.write_text("mine")
+    else:
+        (build / "reports/v1.0..v1.1/report.md").mkdir(parents=True)
+    said = bare.begin()
+    assert said.code == 0 and [one["kind"] for one in said.document["warnings"]] == ["no-report"]
+    assert not any(name.startswith("build") for name in said.document["written"])
+    assert (bare.project / "patches/v1.1/fresh.patch").exists()
+    assert kind != "link" or not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_what_can_not_be_read_says_whose_it_is(move: Move) -> None:
+    move.begin()
+    with move.conflict("clash").open("wb") as file:
+        file.truncate(300 * 1024 * 1024)
+    said = move.rebase("--continue")
+    assert said.code == 3 and said.kinds[0] == "too-large"
+    assert said.document["error"]["patch"] == "clash" and said.document["error"]["next"]
 
 
 def test_thousands_of_conflicts_need_no_process_each(bare: Move, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from patchctl.series import resolutions
 from patchctl.series.resolutions import Question, Resolution
-from tests.moving import CLASH, FRESH, NEXT, Move
+from tests.moving import CLASH, FRESH, NEXT, RIVAL, Move
 
 RESOLVED = (NEXT["demo/core.py"] or b"").replace(b"return 33\n", b"return 333\n")
 
@@ -151,3 +152,39 @@ def test_any_bytes_come_back() -> None:
     for wrong in (b"", b"x\n", resolutions.dumps(one)[:40], resolutions.dumps(one) + b"onto:\n"):
         with pytest.raises(ValueError):
             resolutions.loads(wrong)
+
+
+def test_one_that_leaves_nothing_of_the_patch_is_not_used(remembering: Move) -> None:
+    (path,) = files(remembering)
+    path.write_text(path.read_text().replace("     return 333\n", "     return 33\n"))
+    said = remembering.begin()
+    assert said.code == 3 and said.needed == ["clash"] and "resolution" in said.kinds
+    assert remembering.rebase("--drop", "clash", "--reason", "upstream has it").code == 0
+
+
+def test_skip_where_a_memory_has_answered_meanwhile(move: Move, remembering: Move) -> None:
+    (path,) = files(remembering)
+    aside = remembering.project / "aside"
+    path.rename(aside)
+    assert move.begin().needed == ["clash"]
+    aside.rename(path)
+    said = move.rebase("--skip")
+    assert said.code == 2 and said.kinds == ["not-in-conflict"]
+    assert move.rebase("--continue").outcomes["clash"] == "replayed"
+
+
+def test_one_that_uses_a_name_which_goes_with_another_patch_is_not_used(bare: Move) -> None:
+    helper = {"demo/quiet.py": b"A = 1\nB = 2\nC = 3\nHELP = 4\n"}
+    user = {"demo/core.py": b"from demo.quiet import HELP\n" + CLASH["demo/core.py"]}
+    bare.carry({"helper": helper, "clash": user, "model": RIVAL})
+    series, lock = ((bare.project / name).read_bytes() for name in ("series.yaml", "series.lock"))
+    bare.begin()
+    text = bare.conflict("clash").read_bytes()
+    sides = re.compile(rb"(?s)<<<<<<< .*?\n=======\n(.*?)>>>>>>> [^\n]*\n")
+    bare.conflict("clash").write_bytes(sides.sub(rb"\1", text))
+    bare.rebase("--continue")
+    assert bare.rebase("--keep", "model").code == 0 and files(bare)
+    forget(bare, series, lock)
+    assert bare.begin().outcomes["clash"] == "replayed"
+    said = bare.rebase("--drop", "helper", "--reason", "no")
+    assert said.outcomes["clash"] == "conflict" and "resolution" in said.kinds

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -121,3 +123,23 @@ def test_it_is_asked_about_what_only_then_is_a_conflict(bare: Move, tmp_path: Pa
 def test_a_dry_run_does_not_run_it(move: Move, tmp_path: Path, log: Path) -> None:
     assert move.begin("--dry-run", "--resolver", command(tmp_path, log, THEIRS)).code == 3
     assert not log.exists()
+
+
+@pytest.mark.parametrize("left", ["sleep 30 &", "setsid sleep 30 & echo $! >{mark}"])
+def test_what_it_leaves_running_is_not_waited_for(
+    move: Move, tmp_path: Path, log: Path, monkeypatch: pytest.MonkeyPatch, left: str
+) -> None:
+    monkeypatch.setenv("PATCHCTL_RESOLVER_SECONDS", "20")
+    mark = tmp_path / "pid"
+    began = time.monotonic()
+    said = move.begin("--resolver", f"{command(tmp_path, log, THEIRS)}; {left.format(mark=mark)}")
+    assert said.code == 0 and time.monotonic() - began < 15
+    if mark.exists():
+        os.kill(int(mark.read_text()), signal.SIGKILL)
+
+
+def test_one_that_reads_nothing_and_says_much(move: Move) -> None:
+    said = move.begin("--resolver", "exec <&-; head -c 5000000 /dev/urandom; echo last; exit 9")
+    assert said.code == 3 and said.kinds[0] == "resolver"
+    message = said.document["error"]["message"]
+    assert message.endswith("last") and len(message) < 4000

@@ -16,7 +16,8 @@ def with_next(here: Ground, step: Step, problem: Problem, dry_run: bool) -> Prob
     if problem.next is not None:
         return replace(problem, patch=step.id)
     if dry_run:
-        return replace(problem, patch=step.id, next=f"patchctl rebase --from {here.start} --to {here.goal.tag}")
+        more = " --into-existing" if here.is_target else ""
+        return replace(problem, patch=step.id, next=f"patchctl rebase --from {here.start} --to {here.goal.tag}{more}")
     if step.outcome == "waiting":
         return replace(problem, patch=step.id, next="patchctl rebase --continue")
     if step.outcome == "refused":
@@ -27,7 +28,9 @@ def with_next(here: Ground, step: Step, problem: Problem, dry_run: bool) -> Prob
         return replace(problem, patch=step.id, next=f"patchctl rebase --accept {step.id} --reason WHY")
     there = (path for path in step.report.proposals if problem.file in (path, step.moved.get(path)))
     path = next(there, None)
-    where = f"{conflicts.folder(step.id)}/{path}" if path is not None else conflicts.folder(step.id)
+    if path is None:  # a whole file, one side or the other
+        return replace(problem, patch=step.id, next=f"patchctl rebase --keep {step.id}")
+    where = f"{conflicts.folder(step.id)}/{path}"
     return replace(problem, patch=step.id, next=f"${{EDITOR:-vi}} {shlex.quote(where)}")
 
 

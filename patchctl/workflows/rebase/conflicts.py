@@ -116,12 +116,23 @@ def put(root: Root, id: str, files: States) -> None:
         _put(root, name, state)
 
 
-def sweep(root: Root, keep: frozenset[str]) -> None:
-    """Remove the folders of all conflicts but ``keep``; what was put beside one of those stays with it."""
+def set_aside(root: Root, id: str, files: States) -> None:
+    """Keep ``files``, an answer that does not hold any more, beside the conflict of ``id``."""
+    if root.lstat(CONFLICTS) is None:
+        root.mkdir(CONFLICTS)
+    home = f"{CONFLICTS}/{id}{BEFORE}"
+    remove(root, home)
+    root.mkdir(home)
+    for path, state in files.items():
+        _put(root, f"{home}/{path}", state)
+
+
+def sweep(root: Root, keep: frozenset[str], stuck: frozenset[str]) -> None:
+    """Remove the folders of all conflicts but ``keep``, and what was put beside others than ``stuck``."""
     if root.lstat(CONFLICTS) is None:
         return
     for name in root.names(CONFLICTS):
-        if name.removesuffix(BEFORE) not in keep:
+        if name not in keep and not (name.endswith(BEFORE) and name.removesuffix(BEFORE) in stuck):
             remove(root, f"{CONFLICTS}/{name}")
     if not root.names(CONFLICTS):
         root.rmdir(CONFLICTS)
@@ -153,9 +164,8 @@ def read(root: Root, id: str, files: Mapping[str, object]) -> tuple[dict[str, Fi
                 f"{name} is none of the files of the patch: remove it, or add it with git if it belongs to the answer."
             )
             path = f"{folder(id)}/{name}"
-            problems.append(
-                Problem("stray", unsafe or why, id, path, next=f"git -C {folder(id)} add -- {shlex.quote(name)}")
-            )
+            add, remove_it = f"git -C {folder(id)} add -- {shlex.quote(name)}", f"rm {shlex.quote(path)}"
+            problems.append(Problem("stray", unsafe or why, id, path, next=remove_it if unsafe else add))
     return states, problems
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from patchctl.engine.model import LINK, FileState
 from patchctl.errors import Problem, Refused
@@ -34,7 +34,7 @@ def answer(root: Root, ground: Ground, plan: Plan, step: Step, laid: Laid, was: 
     try:
         files, problems = conflicts.read(root, step.id, was.proposed)
     except Refused as error:
-        return Answer({}, tuple(error.problems))
+        return Answer({}, _unreadable(step, error))
     problems += _markers(step, laid, files)
     untouched = [path for path in laid.unsettled if stamp(files.get(path)) == was.proposed.get(path)]
     if untouched and not problems:
@@ -49,7 +49,7 @@ def kept(root: Root, ground: Ground, plan: Plan, step: Step, laid: Laid, was: Op
     try:
         files, problems = conflicts.read(root, step.id, was.proposed)
     except Refused as error:
-        return Answer({}, tuple(error.problems))
+        return Answer({}, _unreadable(step, error))
     if problems:
         return Answer(files, tuple(problems))
     result: dict[str, FileState | None] = dict(files)
@@ -71,6 +71,11 @@ def kept(root: Root, ground: Ground, plan: Plan, step: Step, laid: Laid, was: Op
     return Answer(found.files, (), tuple(against), tuple(one for one in found.review if one.kind != "lost"))
 
 
+def _unreadable(step: Step, error: Refused) -> tuple[Problem, ...]:
+    look = f"ls -lR {conflicts.folder(step.id)}"
+    return tuple(replace(one, patch=step.id, next=one.next or look) for one in error.problems)
+
+
 def judged(ground: Ground, plan: Plan, step: Step, files: States) -> Answer:
     """``files`` as the answer to ``step``, with what the guards have to say."""
     changed = {path: state for path, state in files.items() if state != step.before.get(path) or path in step.before}
@@ -78,7 +83,7 @@ def judged(ground: Ground, plan: Plan, step: Step, files: States) -> Answer:
         before = {**{path: _now(ground, plan, step, path) for path in changed}, **step.before}
         against, review = guard.check(ground, step.id, before, changed, plan.now(step.id), step.moved)
     except Refused as error:
-        return Answer(files, tuple(error.problems))
+        return Answer(files, _unreadable(step, error))
     if all(changed[path] == before[path] for path in changed):
         why = f"The files are those of {ground.goal.tag}: nothing of the patch is left in them."
         step_next = f"patchctl rebase --drop {step.id} --reason WHY"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from patchctl.engine import port as engine
@@ -30,13 +31,14 @@ def settled(ground: Ground) -> dict[str, Settled]:
     found: dict[str, Settled] = {}
     if not any(one.id in listed or one.id in ground.dropped for one in ground.patches):
         return found
-    options = Options(scripts=ground.scripts, labels=Names(ground.goal.tag, ground.start))
-    reports = engine.port([one.raw for one in ground.patches], ground.onto, ground.base, options=options)
     now: dict[str, FileState | None] = {}
-    for report in reports:
+    for report in _reports(ground, listed):
         after = {path: entry.state for path, entry in report.changes.items()}
         before = {path: now[path] if path in now else ground.onto.get(path) for path in after}
-        now.update(after)
+        if report.name in listed and report.stuck:
+            now.update(ground.existing_sides[report.name][1])
+        elif report.name not in ground.dropped:
+            now.update(after)
         if report.name in listed:
             sides = ground.existing_sides[report.name]
             same = not report.stuck and _same((before, after), sides)
@@ -46,6 +48,29 @@ def settled(ground: Ground) -> dict[str, Settled]:
             told = _dropped(ground, report)
             found[report.name] = Settled(Decision(told.outcome), told, None)
     return found
+
+
+def _reports(ground: Ground, listed: Collection[str]) -> list[PatchReport]:
+    """What the engine says of every patch, on top of what the goal has made of the ones before it."""
+    decided: dict[str, Decision] = {}
+    first: dict[str, PatchReport] = {}
+    while True:
+        labels = Names(ground.goal.tag, ground.start)
+        options = Options(scripts=ground.scripts, decided=decided, labels=labels)
+        reports = engine.port([one.raw for one in ground.patches], ground.onto, ground.base, options=options)
+        new: dict[str, Decision] = {}
+        for report in reports:
+            if report.name in decided or report.outcome in ("waiting", "upstreamed"):
+                continue
+            if report.name in ground.dropped:
+                new[report.name] = Decision("dropped")
+            elif report.name in listed and report.stuck:
+                new[report.name] = Decision("resolved", ground.existing_sides[report.name][1])
+            if report.name in new:
+                first[report.name] = report
+        if not new:
+            return [first.get(report.name, report) for report in reports]
+        decided |= new
 
 
 def _dropped(ground: Ground, report: PatchReport) -> PatchReport:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -28,11 +29,16 @@ _LONGEST_TEXT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is to be written: files of the project by their names, and the patches among them."""
+    """What is to be written: files of the project by their names, and the patches and the ``report`` among them."""
 
     files: Mapping[str, bytes]
     patches: tuple[Written, ...]
+    report: frozenset[str]
     problems: tuple[Problem, ...] = ()
+
+    def without_report(self, why: Problem) -> Outcome:
+        files = {path: data for path, data in self.files.items() if path not in self.report}
+        return Outcome(files, self.patches, frozenset(), (*self.problems, why))
 
 
 def prepare(ground: Ground, plan: Plan, state: State, resolutions: Iterable[Resolution]) -> Outcome:
@@ -55,7 +61,22 @@ def prepare(ground: Ground, plan: Plan, state: State, resolutions: Iterable[Reso
     from patchctl.workflows.rebase import story  # templates and their engine, which a start has no use for
 
     told, problems = story.files(ground, plan, there, {**ground.dropped, **dropped}, state.accepted)
-    return Outcome({**files, **told}, written, tuple(problems))
+    return Outcome({**files, **told}, written, frozenset(told), tuple(problems))
+
+
+def fitting(project: Root, outcome: Outcome) -> Outcome:
+    """``outcome``, without its report where that can't be written: it keeps nobody from their patches."""
+    for path in sorted(outcome.report):
+        parts = path.split("/")
+        for end in range(1, len(parts) + 1):
+            name = "/".join(parts[:end])
+            found = project.lstat(name)
+            if found is None:
+                break
+            if not (stat.S_ISREG(found.st_mode) if name == path else stat.S_ISDIR(found.st_mode)):
+                why = f"There is no report: {name} is in the way, a link or of another kind than it has to be."
+                return outcome.without_report(Problem("no-report", why, file=name, next=f"ls -ld {name}"))
+    return outcome
 
 
 def write(project: Root, outcome: Outcome, inputs: Mapping[str, str], *, state_stands: bool) -> list[str]:
@@ -68,8 +89,7 @@ def write(project: Root, outcome: Outcome, inputs: Mapping[str, str], *, state_s
     for path, data in outcome.files.items():
         old = project.read(path)
         if old is not None and old.mode == LINK:
-            why = f"{path} is a link; it is not replaced."
-            raise Refused(Problem("unsafe-path", why, file=path, next=f"ls -l {path}"))
+            raise Refused(a_link(path))
         if old is not None and path.endswith(".patch"):
             raise Refused(in_the_way(path))
         if path in inputs and digest(old.data if old is not None else None) != inputs[path]:
@@ -84,6 +104,11 @@ def write(project: Root, outcome: Outcome, inputs: Mapping[str, str], *, state_s
     # Bringing hundreds of files onto the disk one by one takes longer than making them.
     run(project, project.path / FOLDER, changes, durable=len(changes) <= _DURABLE)
     return written
+
+
+def a_link(path: str) -> Problem:
+    """What to say of a file that is to be written, and is a link."""
+    return Problem("unsafe-path", f"{path} is a link; it is not replaced.", file=path, next=f"ls -l {path}")
 
 
 def in_the_way(path: str) -> Problem:

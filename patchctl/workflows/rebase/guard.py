@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from patchctl.engine import judge, links
@@ -12,12 +13,20 @@ from patchctl.engine.merge.diff import script
 from patchctl.engine.model import LINK, FileState
 from patchctl.engine.overlay import Entry, Overlay
 from patchctl.errors import Problem, Refused
+from patchctl.series.lock import Review
 from patchctl.workflows.motion import check_folders
 from patchctl.workflows.rebase.ground import Ground, States
 from patchctl.workflows.rebase.trees import Patched
 
 # What a person may overrule with --accept. Everything else has to be put right, or decided otherwise.
 KINDS = frozenset({"syntax", "defined-twice", "name-gone", "scope", "folder-moved", "superseded", "lost"})
+_LINE = re.compile(r" \(line \d+\)$")
+
+
+def covered(problem: Problem, accepted: Iterable[Review]) -> bool:
+    """Whether somebody has accepted this very finding, wherever in the file it stands by now."""
+    said = (problem.kind, problem.file or "", _LINE.sub("", problem.message))
+    return any((one.kind, one.file, _LINE.sub("", one.text)) == said for one in accepted)
 
 
 def check(

@@ -23,6 +23,8 @@ STUCK = frozenset({"conflict", "superseded", "waiting", "refused"})
 SETTLED_BY_HAND = ("conflict", "superseded")
 # A patch with one of these is not carried on the new release.
 GONE = frozenset({"upstreamed", "dropped"})
+# What a person has answered with files.
+ANSWERED = ("resolved", "kept")
 
 
 @dataclass(frozen=True)
@@ -116,9 +118,20 @@ def compute(ground: Ground, state: State) -> tuple[Plan, State]:
             continue
         found, complaints = _replays(ground, plan, tried)
         problems += complaints
-        if not found:
-            return replace(plan, problems=tuple(problems)), state
         replayed.update(found)
+        if found:
+            continue
+        unheard = _unheard(ground, state, settled, replayed)
+        if unheard is not None:
+            state = replace(state, accepted={id: one for id, one in state.accepted.items() if id != unheard})
+            continue
+        against = _objections(ground, plan, state, replayed)
+        if not against:
+            return replace(plan, problems=tuple(problems)), state
+        problems += against
+        fallen = {problem.patch for problem in against}
+        state = replace(state, decided={id: one for id, one in state.decided.items() if id not in fallen})
+        replayed = {id: one for id, one in replayed.items() if id not in fallen}
 
 
 def _replays(ground: Ground, plan: Plan, tried: set[str]) -> tuple[dict[str, replay.Replayed], list[Problem]]:
@@ -137,6 +150,44 @@ def _replays(ground: Ground, plan: Plan, tried: set[str]) -> tuple[dict[str, rep
 
 def _shifted(step: Step, replayed: Mapping[str, replay.Replayed]) -> bool:
     return any(stamp(step.before.get(path)) != old for path, old in replayed[step.id].ground.items())
+
+
+def _unheard(
+    ground: Ground,
+    state: State,
+    settled: Mapping[str, existing.Settled],
+    replayed: Mapping[str, replay.Replayed],
+) -> str | None:
+    """A patch in which the guards find more by now than somebody has accepted."""
+    for id, reviews in state.accepted.items():
+        if id in state.decided or not any(review.kind in guard.KINDS for review in reviews):
+            continue
+        others = {other: one for other, one in state.accepted.items() if other != id}
+        steps = _steps(ground, replace(state, accepted=others), settled, replayed)
+        found = next(step.problems for step in steps if step.id == id)
+        if any(problem.kind in guard.KINDS and not guard.covered(problem, reviews) for problem in found):
+            return id
+    return None
+
+
+def _objections(ground: Ground, plan: Plan, state: State, replayed: Mapping[str, replay.Replayed]) -> list[Problem]:
+    """What the guards have against the first answer that stands no more: a name it uses went with another patch."""
+    for step in plan.steps:
+        one = state.decided.get(step.id)
+        if step.id not in replayed and (one is None or one.outcome not in ANSWERED):
+            continue
+        base = ground.base_sides[step.id][0]
+        # A file that upstream has moved has no other side under its new name, and can't be compared.
+        files = {path: after for path, after in step.after.items() if path in base or step.before[path] is None}
+        found, _ = guard.check(ground, step.id, step.before, files, plan.now(step.id), {})
+        accepted = state.accepted.get(step.id, ())
+        gone = [one for one in found if one.kind == "name-gone" and not guard.covered(one, accepted)]
+        if gone:
+            if step.id in replayed:
+                return [replay.unused(step.id, gone[0])]
+            accept = f"patchctl rebase --accept {step.id} --reason WHY"
+            return [replace(problem, next=accept) for problem in gone]
+    return []
 
 
 def _stale(plan: Plan, state: State) -> str | None:

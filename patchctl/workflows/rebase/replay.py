@@ -48,10 +48,11 @@ def find(ground: Ground, step: Step, now: States) -> tuple[Replayed | None, list
         against, review = guard.check(ground, step.id, step.before, files, now, step.moved)
     except Refused as error:
         against, review = list(error.problems), []
+    if all(state == step.before.get(path) for path, state in files.items()):
+        against = [Problem("empty", "It leaves nothing of the patch.", step.id)]
     if against:
-        why = f"The remembered resolution is not used: {against[0].message}"
         name = resolutions.path_of(next(iter(known.values())).name)
-        return None, [*problems, Problem("resolution", why, step.id, against[0].file, next=f"rm {name}")]
+        return None, [*problems, replace(unused(step.id, against[0]), next=f"rm {name}")]
     notes = [_note(path, question, known[question]) for path, questions in asked.items() for question in questions]
     notes += [Note(problem.kind, problem.message, problem.file) for problem in review]
     records = tuple(
@@ -59,6 +60,12 @@ def find(ground: Ground, step: Step, now: States) -> tuple[Replayed | None, list
         for file in step.report.files
     )
     return Replayed(Decision("replayed", files), step.stamps, records, tuple(notes)), problems
+
+
+def unused(id: str, why: Problem) -> Problem:
+    """What to say of a remembered answer to the conflict of patch ``id`` that a guard speaks against."""
+    text = f"The remembered resolution is not used: {why.message}"
+    return Problem("resolution", text, id, why.file, next="ls patches/resolutions")
 
 
 def _answered(state: FileState, known: Mapping[Question, Resolution]) -> FileState:

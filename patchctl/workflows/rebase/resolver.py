@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,39 +77,39 @@ def describe(ground: Ground, step: Step, laid: Laid) -> dict[str, Any]:
 
 
 def run(command: str, folder: Path, document: Mapping[str, Any]) -> Ran:
-    """Run ``command`` by the shell in ``folder``. It is ended, with all it started, when its time is over."""
+    """Run ``command`` by the shell in ``folder``. It is ended, with all it started, when its time is over.
+
+    It talks with files, not pipes: what it leaves running in the background could hold those open for long.
+    """
     limit = seconds()
-    process = subprocess.Popen(
-        ["/bin/sh", "-c", command],
-        cwd=folder,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=True,
-    )
-    try:
-        out, _ = process.communicate(json.dumps(document).encode(), timeout=limit)
-    except subprocess.TimeoutExpired:
-        _end(process)
-        return Ran(f"it was not done within {limit:g} seconds", "")
-    except BaseException:
-        _end(process)
-        raise
-    _end(process)  # what it left running in the background must not write on
-    said = out.decode("utf-8", "backslashreplace").strip()[-_SHOWN:]
-    code = process.returncode
+    with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as said:
+        told.write(json.dumps(document).encode())
+        told.seek(0)
+        process = subprocess.Popen(
+            ["/bin/sh", "-c", command],
+            cwd=folder,
+            stdin=told,
+            stdout=said,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            code = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            return Ran(f"it was not done within {limit:g} seconds", "")
+        finally:
+            _end(process)  # what it left running must not write on
+        said.seek(max(0, said.seek(0, os.SEEK_END) - _SHOWN))
+        last = said.read().decode("utf-8", "backslashreplace").strip()
     if code:
-        return Ran(f"it was ended by signal {-code}" if code < 0 else f"it ended with exit code {code}", said)
-    return Ran(None, said)
+        return Ran(f"it was ended by signal {-code}" if code < 0 else f"it ended with exit code {code}", last)
+    return Ran(None, last)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            stream.close()
 
 
 def _text(state: FileState | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,7 +56,13 @@ def begin(root: Path, request: Request, progress: Progress | None = None) -> Reb
 
 
 def _check_goal(here: Ground, request: Request) -> None:
-    """Raise Refused for patches that can't be added to a target which is there, and for files in their way."""
+    """Raise Refused for patches that can't be added to a target which is there, and for files in their way.
+
+    Not only at the end, when a person has decided everything.
+    """
+    links = [path.name for path in (here.project.series_path, here.project.lock_path) if path.is_symlink()]
+    if links:
+        raise Refused([finish.a_link(name) for name in links])
     tag = here.goal.tag
     listed = {one.id for one in here.existing} | set(here.dropped)
     missing = [one.id for one in here.patches if one.id not in listed]
@@ -84,7 +91,10 @@ def skip(root: Path, progress: Progress | None = None) -> RebaseReport:
     """Leave the first patch that needs a decision behind, and go on."""
 
     def step(work: Work) -> None:
-        first = next(one for one in work.plan.stuck if one.outcome != "waiting")
+        first = next((one for one in work.plan.stuck if one.outcome != "waiting"), None)
+        if first is None:
+            why = "No patch needs a decision any more."
+            raise InvalidInput(Problem("not-in-conflict", why, next="patchctl rebase --continue"))
         work.drop(first, "skipped")
 
     return _with(root, progress, step)
@@ -105,15 +115,20 @@ def accept(root: Path, id: str, reason: str, progress: Progress | None = None) -
     return _with(root, progress, lambda work: work.accept(work.step(id), reason))
 
 
-def abort(root: Path) -> None:
-    """End the rebase under way; everything outside the state folder is as it was.
+def abort(root: Path) -> State | None:
+    """End the rebase under way; everything outside the state folder is as it was. Returns what it was, if that can
+    be read.
 
     Raises InvalidInput when there is none.
     """
     with session.session(root) as here:
-        if not here.stands:
+        if not here.stands and not here.recovered:
             raise InvalidInput(Problem("no-rebase", "No rebase is under way here.", next="patchctl rebase --to TAG"))
+        state = None
+        with suppress(Refused):
+            state = here.store.read()
         here.store.forget()
+        return state
 
 
 def _with(root: Path, progress: Progress | None, step: Callable[[Work], None]) -> RebaseReport:

@@ -26,6 +26,7 @@ class Session:
 
     root: Root
     store: Store
+    recovered: bool = False  # whether an interrupted one was put right first
 
     @property
     def stands(self) -> bool:
@@ -44,9 +45,10 @@ def session(project_root: os.PathLike[str]) -> Iterator[Session]:
     with Root.open(Path(project_root), Faults.from_environment()) as root:
         _lock(root)
         store = Store(root)
-        if transaction.interrupted(store.path):
+        interrupted = transaction.interrupted(store.path)
+        if interrupted:
             transaction.recover(root, store.path)
-        here = Session(root, store)
+        here = Session(root, store, interrupted)
         if not here.stands:
             store.forget()  # what lies there without a state was left by a run that was killed
         yield here

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -111,11 +112,14 @@ class Store:
         if not self.path.is_dir():
             return None
         with Root.open(self.path, self.project.faults, follow=False) as root:
-            found = root.read(FILE)
+            found, here = root.read(FILE), _place(root)
         if found is None:
             return None
         try:
-            return _loaded(json.loads(found.data))
+            document = json.loads(found.data)
+            state = _loaded(document)
+            # A state that came with a clone or a copy was not begun here, and nothing that it names is run.
+            return state if document["place"] == here else replace(state, resolver=None)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             where = f"{FOLDER}/{FILE}"
             why = f"{where} is not a state that this version of patchctl can read."
@@ -124,7 +128,7 @@ class Store:
     def write(self, root: Root, state: State) -> None:
         """Put ``state`` in place of the one that stands, in one step."""
         root.unlink(_DRAFT)
-        root.write(_DRAFT, dumped(state))
+        root.write(_DRAFT, dumped(state, _place(root)))
         rename(root, _DRAFT, root, FILE)
 
     def forget(self) -> None:
@@ -174,10 +178,17 @@ def input_of(path: Path) -> str:
 # -- the document
 
 
-def dumped(state: State) -> bytes:
-    """``state`` as JSON. Contents are surrogate-escaped text: what git holds may be in no encoding at all."""
+def _place(root: Root) -> str:
+    found = os.fstat(root.fd)
+    return f"{found.st_dev}:{found.st_ino}"
+
+
+def dumped(state: State, place: str) -> bytes:
+    """``state`` as JSON, for the folder ``place``. Contents are surrogate-escaped text: what git holds may be in no
+    encoding at all."""
     document = {
         "schema": SCHEMA,
+        "place": None if state.resolver is None else place,
         "from": state.start,
         "to": state.goal,
         "pin": None if state.pin is None else _pin(state.pin),

@@ -36,6 +36,7 @@ def files(
         accepted,
         {step.id: step.outcome for step in plan.steps if step.id in new},
         scripts=here.scripts,
+        known={one.id: one.patch for one in here.patches},
     )
     try:
         return report.render(report.tell(here.project, moved, datetime.date.today())), []

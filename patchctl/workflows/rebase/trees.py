@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from threading import Thread
 from types import TracebackType
 
 from patchctl.engine.model import LINK, MODES, REGULAR, FileState
@@ -19,6 +20,7 @@ from patchctl.git import TreeEntry
 from patchctl.upstream.pristine import PristineTree
 
 _SUBMODULE = 0o160000
+_AT_ONCE = 64  # blobs to ask for; so few names go into a pipe whatever git does meanwhile
 _SECTION = re.compile(rb"index ([0-9a-f]{40,64})\.\.([0-9a-f]{40,64})")
 _RANGES = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _DIFF = ("-r", "-U0", "--histogram", "--no-renames", "--full-index", "--text", "--no-ext-diff", "--no-textconv")
@@ -44,17 +46,30 @@ class Blobs:
 
     def get(self, blob: str) -> bytes:
         """The content of ``blob``. Raises EnvironmentFailed when the cache is damaged."""
-        stdin, stdout = self._process.stdin, self._process.stdout
-        assert stdin is not None and stdout is not None
-        try:
-            stdin.write(blob.encode() + b"\n")
+        self._send(blob.encode() + b"\n")
+        return self._received(blob)
+
+    def _send(self, asked: bytes) -> None:
+        stdin = self._process.stdin
+        assert stdin is not None
+        with suppress(BrokenPipeError):  # what is missing shows when it is read
+            stdin.write(asked)
             stdin.flush()
-            head = stdout.readline().split()
-            if len(head) == 3 and head[1] == b"blob":
-                return stdout.read(int(head[2]) + 1)[:-1]
-        except BrokenPipeError:
-            head = []
+
+    def _received(self, blob: str) -> bytes:
+        stdout = self._process.stdout
+        assert stdout is not None
+        head = stdout.readline().split()
+        if len(head) == 3 and head[1] == b"blob":
+            return stdout.read(int(head[2]) + 1)[:-1]
         raise self._tree.cache.broken(f"{blob} can't be read: {b' '.join(head).decode(errors='replace')}")
+
+    def ask(self, blobs: Sequence[str]) -> Iterator[bytes]:
+        """The contents of ``blobs``: git reads on while the last one is looked at. Raises what :meth:`get` does."""
+        for start in range(0, len(blobs), _AT_ONCE):
+            some = blobs[start : start + _AT_ONCE]
+            self._send("".join(f"{blob}\n" for blob in some).encode())
+            yield from map(self._received, some)
 
 
 class Release:
@@ -80,6 +95,18 @@ class Release:
             self._known[path] = self._read(path)
         return self._known[path]
 
+    def prefetch(self, paths: Iterable[str]) -> None:
+        """Read the files at ``paths`` in one go, those that there are."""
+        wanted = {
+            path: self.entries[path]
+            for path in paths
+            if path not in self._known and path in self.entries and self.entries[path].mode in MODES
+        }
+        for (path, entry), data in zip(
+            wanted.items(), self._blobs.ask([entry.id for entry in wanted.values()]), strict=True
+        ):
+            self._known[path] = self._state(path, entry, data)
+
     def below(self, path: str) -> Sequence[str]:
         names = self.names()
         start = bisect_left(names, f"{path}/")
@@ -93,8 +120,7 @@ class Release:
     def _read(self, path: str) -> FileState | None:
         entry = self.entries.get(path)
         if entry is not None and entry.mode in MODES:
-            state = FileState(self._blobs.get(entry.id), entry.mode)
-            return replace(state, mode=self._modes.get(path, REGULAR)) if self._hides_mode(entry) else state
+            return self._state(path, entry, self._blobs.get(entry.id))
         if entry is not None and entry.mode == _SUBMODULE:
             raise Refused(Problem("submodule", f"{path} is a submodule, which patchctl does not change.", file=path))
         for folder in ancestors(path) if entry is None else ():
@@ -104,6 +130,9 @@ class Release:
             if above is None:
                 break
         return None
+
+    def _state(self, path: str, entry: TreeEntry, data: bytes) -> FileState:
+        return FileState(data, self._modes.get(path, REGULAR) if self._hides_mode(entry) else entry.mode)
 
     def _hides_mode(self, entry: TreeEntry) -> bool:
         return not self.tree.modes and entry.mode != LINK
@@ -136,9 +165,22 @@ class Scripts:
         self._base, self._onto = base, onto
         self._paths = tuple(dict.fromkeys(paths))
         self._found: dict[tuple[str, str], Script] | None = None
+        self._early: Thread | None = None
+
+    def begin(self) -> None:
+        """Have git find out while somebody else reads on."""
+        self._early = Thread(target=self._try, daemon=True)
+        self._early.start()
+
+    def _try(self) -> None:
+        with suppress(EnvironmentFailed, OSError):  # it will be asked again where a fault can be told
+            self._found = self._ask()
 
     def __call__(self, old: FileState, new: FileState) -> Script | None:
         """The edit script between two states of a file, None where git was not asked about them."""
+        if self._early is not None:
+            self._early.join()
+            self._early = None
         if self._found is None:
             self._found = self._ask()
         return self._found.get((old.blob, new.blob))

@@ -50,12 +50,15 @@ class Work:
     plan: Plan = field(default_factory=lambda: Plan(()))
     planned: object = None  # the decisions that the plan is made with
     fresh: list[str] = field(default_factory=list)  # conflicts that no resolver has been asked about
+    fallen: dict[str, Decided] = field(default_factory=dict)  # decisions that do not hold any more
 
     def look(self) -> None:
         """Plan anew, unless nothing was decided since the last time."""
         asked = (self.state.decided, self.state.accepted)
         if self.planned != asked:
+            before = self.state.decided
             self.plan, self.state = compute(self.ground, self.state)
+            self.fallen |= {id: one for id, one in before.items() if id not in self.state.decided and one.files}
             self.planned = (self.state.decided, self.state.accepted)
 
     def step(self, id: str) -> Step:
@@ -102,6 +105,9 @@ class Work:
         self._not_there_yet(step)
         was = step.problems[0].message if step.problems else ""
         evidence = f"{step.outcome}: {was}" if was else f"it would have been {step.outcome}"
+        before = self.state.decided.get(step.id)
+        if before is not None and before.outcome == "dropped":
+            evidence = before.evidence  # only the reason is another one
         self._decide(step, Decided("dropped", reason=reason, evidence=evidence))
 
     def accept(self, step: Step, reason: str) -> None:
@@ -148,8 +154,8 @@ class Work:
         return Review(kind, text, file or "", who(self.here.root.path), reason, today())
 
     def _judge(self, step: Step, laid: conflicts.Laid, found: Answer, outcome: str) -> None:
-        accepted = {review.kind for review in self.state.accepted.get(step.id, ())}
-        against = [one for one in found.against if one.kind not in accepted]
+        accepted = self.state.accepted.get(step.id, ())
+        against = [one for one in found.against if not guard.covered(one, accepted)]
         if found.open or against:
             self.complaints += [*found.open, *against]
             return
@@ -187,18 +193,25 @@ class Work:
         opened: dict[str, Open] = {}
         with self.here.store.opened() as root:
             for step in self.plan.stuck:
+                fallen = self.fallen.pop(step.id, None)
+                if fallen is not None and fallen.ground != step.stamps:
+                    conflicts.set_aside(root, step.id, fallen.files)
+                    self.complaints.append(advice.changed(step))
                 if step.outcome not in SETTLED_BY_HAND:
                     continue
                 was = self.state.conflicts.get(step.id)
                 laid = conflicts.lay_out(root, step, conflicts.layout(self.ground, step), was)
                 opened[step.id] = laid
+                if fallen is not None and fallen.ground == step.stamps:
+                    conflicts.put(root, step.id, fallen.files)  # the same question: only the answer does not do
+                    continue
                 if laid is not was:
                     self.fresh.append(step.id)
                 if laid is not was and was is not None:
                     self.complaints.append(advice.changed(step))
             self.state = replace(self.state, conflicts=opened)
             self.here.store.write(root, self.state)
-            conflicts.sweep(root, frozenset(opened))
+            conflicts.sweep(root, frozenset(opened), frozenset(step.id for step in self.plan.stuck))
 
     def _resolve(self, command: str) -> bool:
         """Run the resolver on conflicts that it has not seen yet; whether it decided any."""
@@ -225,7 +238,7 @@ class Work:
             for one in self.state.decided.values()
             for text in one.memory
         ]
-        outcome = finish.prepare(self.ground, self.plan, self.state, memory)
+        outcome = finish.fitting(self.here.root, finish.prepare(self.ground, self.plan, self.state, memory))
         session.check_inputs(self.ground.project, self.state)
         written = finish.write(self.here.root, outcome, self.state.inputs, state_stands=self.here.stands)
         self.here.store.forget()
@@ -252,6 +265,8 @@ class Work:
             ]
         problems += self.plan.problems
         notes = self.ground.notes
+        if self.here.recovered:
+            notes = ("What an interrupted rebase had left was put right first.", *notes)
         return RebaseReport(
             self.ground.start,
             self.ground.goal.tag,

@@ -31,9 +31,7 @@ class Layer:
     exact: bool
 
 
-def layers(
-    tree: Tree, patches: Mapping[str, bytes], known: Mapping[str, Patch] | None = None
-) -> dict[str, Layer]:
+def layers(tree: Tree, patches: Mapping[str, bytes], known: Mapping[str, Patch] | None = None) -> dict[str, Layer]:
     """The layers of ``patches`` (id to text, in order) on ``tree``; ``known`` are those that were read already."""
     now: dict[str, FileState | None] = {}
 
