@@ -130,6 +130,10 @@ class Following:
     def _created(self, section: FilePatch, sides: Sides | None, ahead: Overlay, accepted: frozenset[str]) -> Task:
         path = section.path
         folder = path.rpartition("/")[0]
+        twin = _other_module(path)
+        if twin and _stands(ahead, twin) and _get(self._base, twin) is None:
+            text = f"{twin} is there by now, and Python would read only one of the two."
+            return Task(section, section, sides, doubt=Problem("exists", text, file=path))
         ours = any(name.rpartition("/")[0] == folder for name, entry in ahead.changes.items() if entry.state)
         moved = None if ours or not folder else self._moves.folder(path)
         if moved is None:
@@ -222,6 +226,13 @@ class Following:
         for name in sorted({*self._onto.names()} & {*self._base.names()}):
             out.setdefault(name.rpartition("/")[0], []).append(name)
         return out
+
+
+def _other_module(path: str) -> str | None:
+    """The file that has the same name in Python as the one at ``path``: a package for a module."""
+    if path.endswith("/__init__.py"):
+        return f"{path.removesuffix('/__init__.py')}.py"
+    return f"{path.removesuffix('.py')}/__init__.py" if path.endswith(".py") else None
 
 
 def _most(lines: Sequence[bytes], data: bytes) -> bool:

@@ -8,6 +8,7 @@ files that do not parse and for other languages.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,8 @@ _NOT_A_NAME = frozenset((b"if", b"for", b"while", b"switch", b"return", b"else",
 _HEADING = re.compile(rb"[A-Za-z_$]")
 # git cuts the text behind the second @@ at this length.
 _CUT = 80
+# Places to ask about before all of a file is read.
+_FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +73,21 @@ def name_of(heading: bytes) -> str | None:
     return b" ".join(name.split()).decode("utf-8", "surrogateescape")
 
 
+def _defined(text: bytes) -> str | None:
+    """The name of the definition that a line, without the white space around it, begins with."""
+    found = _DEFINITION.match(text)
+    if not found:
+        return None
+    receiver = found["receiver"] or b""
+    return b" ".join((receiver + found["name"].rstrip(b":")).split()).decode("utf-8", "surrogateescape")
+
+
 class Scopes:
     """The scopes of one file."""
 
     def __init__(self, lines: Sequence[bytes]) -> None:
         self._lines = lines
+        self._asked = 0
 
     @cached_property
     def _open(self) -> list[Node | None]:
@@ -87,11 +100,9 @@ class Scopes:
                 indent = indent_of(line)
                 while node is not None and node.indent >= indent:
                     node = node.parent
-                found = _DEFINITION.match(text)
-                if found:
-                    receiver = found["receiver"] or b""
-                    name = b" ".join((receiver + found["name"].rstrip(b":")).split())
-                    node = Node(indent, name.decode("utf-8", "surrogateescape"), node)
+                name = _defined(text)
+                if name is not None:
+                    node = Node(indent, name, node)
             out.append(node)
         return out
 
@@ -108,12 +119,31 @@ class Scopes:
 
     def chain(self, at: int, indent: int) -> tuple[str, ...]:
         """The names of the definitions around a line at ``at`` that is indented by ``indent``, outermost first."""
+        self._asked += 1
+        if self._asked <= _FEW:
+            return self._climbed(at if at <= len(self._lines) else 0, indent)
         node = self._open[at - 1] if 0 < at <= len(self._lines) else None
         names: list[str] = []
         while node is not None:
             if node.indent < indent:
                 names.append(node.name)
             node = node.parent
+        return tuple(reversed(names))
+
+    def _climbed(self, at: int, indent: int) -> tuple[str, ...]:
+        """The same, for one place: the lines above it are read as far as one that is not indented."""
+        names: list[str] = []
+        lowest = sys.maxsize
+        while at > 0 and lowest > 0:
+            at -= 1
+            line = self._lines[at]
+            text = line.strip()
+            if not text or text[:1] in b"#)]}" or indent_of(line) >= lowest:
+                continue
+            lowest = indent_of(line)
+            name = _defined(text)
+            if name is not None and lowest < indent:
+                names.append(name)
         return tuple(reversed(names))
 
     def heading(self, at: int) -> bytes | None:

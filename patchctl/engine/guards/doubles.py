@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from patchctl.engine.guards.declared import Key, declared, numbered
 from patchctl.engine.guards.finding import Finding
 from patchctl.engine.merge.outline import Outline
 from patchctl.engine.merge.scope import Scopes, kind_of
@@ -22,13 +23,11 @@ _SECTION = re.compile(rb"(\[\[?)\s*([^\]]+?)\s*\]\]?\s*(?:[#;].*)?\Z")
 _SETTING = re.compile(rb"([\w.-]+|\"[^\"]+\"|'[^']+')\s*=")
 _FUNCTION = re.compile(rb"[A-Za-z_][\w\s*]*?[\s*](\w+)\s*\([^;]*\Z")
 _NO_FUNCTION = frozenset({b"if", b"for", b"while", b"switch", b"return", b"sizeof", b"defined", b"typedef"})
+_DECLARED = "declared"  # begins the keys of what only the beginning of a line tells
 _MOST_LINES = 20_000
 _LARGEST = 4 * 1024 * 1024
 # Languages in which one name is reopened on purpose, or has many bodies.
 _REOPENED = re.compile(rb"\s*(?:pub(?:\([^)]*\))?\s+)?(?:unsafe\s+)?(?:impl|mod|module|namespace)\b")
-
-# The scope, and the name in it.
-Key = tuple[str, ...]
 
 
 def check(path: str, before: bytes, after: bytes, patched: bytes | None) -> Iterator[Finding]:
@@ -56,14 +55,16 @@ def _defined(path: str, text: Text) -> dict[Key, list[int]]:
 
 def _names(path: str, text: Text) -> Iterator[tuple[Key, int]]:
     kind = kind_of(path)
+    if kind != "python":
+        yield from (((_DECLARED, *key), at) for key, at in declared(path, text))
     if kind == "yaml":
         yield from _yaml(text)
     elif path.endswith((".toml", ".ini", ".cfg")):
         yield from _settings(text)
     elif kind in ("code", "c", "python"):
         for item in Outline(text, path).all:
-            declared = kind == "c" and not _has_body(text, item.head)  # a type is named in many places of C
-            if not declared and not _REOPENED.match(text.lines[item.head]):
+            bodiless = kind == "c" and not _has_body(text, item.head)  # a type is named in many places of C
+            if not bodiless and not _REOPENED.match(text.lines[item.head]):
                 yield (*item.scope, item.name), item.head
         for at, line in enumerate(text.lines):
             if text.indents[at] == 0 and _INCLUDE.match(line):
@@ -75,7 +76,7 @@ def _names(path: str, text: Text) -> Iterator[tuple[Key, int]]:
 def _yaml(text: Text) -> Iterator[tuple[Key, int]]:
     """The keys of mappings with the lines that are open around them (their numbers: equal texts are not equal)."""
     scopes = Scopes(text, "yaml")
-    numbers = _numbers(text)
+    numbers = numbered(text)
     for at, line in enumerate(text.lines):
         found = _KEY.match(line)
         if not found or line.lstrip().startswith((b"#", b"- ", b"{")):
@@ -83,16 +84,6 @@ def _yaml(text: Text) -> Iterator[tuple[Key, int]]:
         chain = scopes.chain(at, text.indents[at])
         shown = tuple(text.lines[above].strip().decode("utf-8", "surrogateescape") for above in chain)
         yield (*shown, str(numbers[chain[-1]]) if chain else "", found[1].decode("utf-8", "surrogateescape")), at
-
-
-def _numbers(text: Text) -> list[int]:
-    """For each line how many of the same text stand above it."""
-    seen: Counter[bytes] = Counter()
-    out = []
-    for line in text.lines:
-        out.append(seen[line])
-        seen[line] += 1
-    return out
 
 
 def _settings(text: Text) -> Iterator[tuple[Key, int]]:

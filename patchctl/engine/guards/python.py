@@ -44,9 +44,12 @@ def shown(key: tuple[str, str]) -> str:
 
 def _gone(before: bytes, patched: bytes, after: bytes) -> Iterator[Finding]:
     """Names that nothing in the result binds, though each side binds what it uses of them."""
-    old, made, new = names(before), names(patched), names(after)
-    if old is None or made is None or new is None or new.stars:
+    new = names(after)
+    if new is None or new.stars or not new.free:
         return  # who knows what a star import brings
+    old, made = names(before), names(patched)
+    if old is None or made is None:
+        return
     for name in sorted(new.free - old.free - made.free):
         text = f"{name} is used, but nothing in the file defines or imports it any more."
         yield Finding("name-gone", text, line_of(after, name))

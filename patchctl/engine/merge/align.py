@@ -20,7 +20,7 @@ _LONGEST = 8000
 NONE = -2
 # Pairs of lines that one replaced block may cost; larger blocks were rewritten, and nothing in them is an anchor.
 _MOST_PAIRS = 40_000
-_MOST_PAIRS_OF_ALL = 1_000_000
+_MOST_PAIRS_OF_ALL = 400_000
 
 
 class Edit(NamedTuple):
@@ -47,7 +47,11 @@ def pair(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int, flo
         return []
     width = len(new) + 1
     best = [[0.0] * width for _ in range(len(old) + 1)]
-    like = [[_pairable(one, two) for two in new] for one in old]
+    weak = [is_weak(two) for two in new]
+    like = [
+        [_pairable(one, two, faint or dim) for two, faint in zip(new, weak, strict=True)]
+        for one, dim in zip(old, map(is_weak, old), strict=True)
+    ]
     for i in range(len(old) - 1, -1, -1):
         row, below, scores = best[i], best[i + 1], like[i]
         for j in range(len(new) - 1, -1, -1):
@@ -68,8 +72,8 @@ def pair(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int, flo
     return out
 
 
-def _pairable(one: bytes, two: bytes) -> float:
-    if is_weak(one) or is_weak(two):
+def _pairable(one: bytes, two: bytes, weak: bool) -> float:
+    if weak:
         return 0.05 if one == two else 0.0  # joins what stands around it, and never leads
     return 1.0 if one == two else likeness(one, two)
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 
 _LOGS = frozenset({"debug", "info", "warning", "warn", "error", "exception", "critical", "log"})
 _DEEPEST = 50
+_LEAVES = (ast.Constant, ast.expr_context, ast.alias, ast.operator, ast.cmpop, ast.unaryop, ast.boolop)
+_HOLDERS = (ast.stmt, ast.excepthandler, ast.match_case)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Clauses:
     """The clauses of a syntax tree, which is changed on the way."""
 
     def __init__(self, tree: ast.Module) -> None:
-        _Normal(_imported(tree.body)).visit(tree)
+        _normalise(tree, _imported(tree.body))
         self._constants = _constants(tree)
         self.silent: list[tuple[int, int]] = []  # lines of imports and log messages, which are no clauses
         self.all: list[Clause] = []
@@ -94,8 +96,8 @@ class Clauses:
         span = (first, max(first, node.body[0].lineno - 1))
         effect = " ".join([*decorators, head])
         self.all.append(Clause(scope, frozenset(guards), effect, None, span, branch, len(self.all)))
-        if own := _imported(ast.walk(node)):
-            _Normal(own).visit(node)
+        if own := _imported(_statements(node)):
+            _normalise(node, own)
         self._block(node.body, f"{scope}.{node.name}" if scope else node.name, (), (), depth + 1)
 
     def _try(
@@ -115,20 +117,22 @@ class Clauses:
         self._block(node.finalbody, scope, (*guards, "finally"), branch, depth + 1)
 
 
-class _Normal(ast.NodeTransformer):
-    """Names with the module that they are imported from, so that the way of importing them does not matter."""
-
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        full = self._names.get(node.id)
-        return ast.copy_location(ast.Name(full, node.ctx), node) if full else node
-
-    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        self.generic_visit(node)
-        node.values.sort(key=ast.unparse)
-        return node
+def _normalise(tree: ast.AST, names: Mapping[str, str]) -> None:
+    """Give names the module that they are imported from, so that the way of importing them does not matter, and the
+    parts of a condition one order."""
+    joined: list[ast.BoolOp] = []
+    nodes = [tree]
+    for node in nodes:  # which grows on the way
+        if isinstance(node, ast.BoolOp):
+            joined.append(node)
+        for value in vars(node).values():
+            for each in value if type(value) is list else (value,):
+                if isinstance(each, ast.Name):
+                    each.id = names.get(each.id, each.id)
+                elif isinstance(each, ast.AST) and not isinstance(each, _LEAVES):
+                    nodes.append(each)
+    for inner in reversed(joined):  # what lies in another comes behind it
+        inner.values.sort(key=ast.unparse)
 
 
 def _atoms(test: ast.expr, constants: Mapping[str, ast.expr], negated: bool) -> Iterator[str]:
@@ -210,10 +214,20 @@ def _imported(body: Iterable[ast.AST]) -> dict[str, str]:
     return out
 
 
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """``node`` and the statements in it, in the order of ``ast.walk``, which looks into each expression as well."""
+    nodes = [node]
+    for each in nodes:  # which grows on the way
+        yield each
+        for value in vars(each).values():
+            if type(value) is list and value and isinstance(value[0], _HOLDERS):
+                nodes += value
+
+
 def _constants(tree: ast.Module) -> dict[str, ast.expr]:
     """Conditions that the module gives a name once, and calls by it."""
     found: dict[str, list[ast.expr]] = {}
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         targets = node.targets if isinstance(node, ast.Assign) else []
         for target in targets:
             if isinstance(target, ast.Name) and isinstance(node, ast.Assign):

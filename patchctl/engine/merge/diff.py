@@ -5,18 +5,25 @@ of it are done alike (Shawn Pearce's algorithm for JGit). Where no line is rare 
 whole. What lies between equal lines can then be slid: see :mod:`patchctl.engine.merge.sliding`. Over 3,576 pairs of
 files of real backports the scripts are those of ``git diff --histogram`` but for one in a hundred, and no merge
 of them came out otherwise; a pair takes half a millisecond.
+
+One run at a time takes the square of the number of edits. A block of tens of thousands of lines, and what is left of
+a text that was unlucky so far, is cut first at all the lines that both sides have once, as many as stand in order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from patchctl.engine.merge import sliding
 from patchctl.engine.merge.align import Edit
 
 _MOST_OCCURRENCES = 64
 # Lines looked at, over all blocks: unlucky texts split off one line at a time.
-_MOST_WORK = 5_000_000
+_MOST_WORK = 3_000_000
+_UNLUCKY = 1_000_000
+_LARGE = 20_000  # lines of both sides of a block
 
 
 def script(old: Sequence[bytes], new: Sequence[bytes]) -> list[Edit]:
@@ -43,6 +50,11 @@ def _between(old: Sequence[bytes], new: Sequence[bytes], head: int, tail: int) -
         if a == b and c == d:
             continue
         work += b - a + d - c
+        if b - a + d - c > _LARGE or work > _UNLUCKY:
+            gaps = list(_gaps(old, new, a, b, c, d))
+            if gaps != [(a, b, c, d)]:
+                todo += gaps
+                continue
         found = _rarest(old, new, a, b, c, d) if a < b and c < d and work < _MOST_WORK else None
         if found is None:
             out.append(Edit(a, b, c, d))
@@ -51,6 +63,45 @@ def _between(old: Sequence[bytes], new: Sequence[bytes], head: int, tail: int) -
         todo.append((a, start, c, new_start))
         todo.append((start + size, b, new_start + size, d))
     return _joined(sorted(out))
+
+
+def _gaps(
+    old: Sequence[bytes], new: Sequence[bytes], a: int, b: int, c: int, d: int
+) -> Iterator[tuple[int, int, int, int]]:
+    """What lies between the lines that both have once, and equal lines next to these."""
+    at, new_at = a, c
+    for place, new_place in [*_anchors(old, new, a, b, c, d), (b, d)]:
+        if place < at:
+            continue  # one of the equal lines
+        while at < place and new_at < new_place and old[at] == new[new_at]:
+            at, new_at = at + 1, new_at + 1
+        end, new_end = place, new_place
+        while at < end and new_at < new_end and old[end - 1] == new[new_end - 1]:
+            end, new_end = end - 1, new_end - 1
+        if at < end or new_at < new_end:
+            yield at, end, new_at, new_end
+        at, new_at = place, new_place
+
+
+def _anchors(old: Sequence[bytes], new: Sequence[bytes], a: int, b: int, c: int, d: int) -> list[tuple[int, int]]:
+    """The places of the lines that both have once: the longest row of them that is in order on both sides."""
+    ours, theirs = Counter(old[a:b]), Counter(new[c:d])
+    places = {new[at]: at for at in range(c, d) if theirs[new[at]] == 1}
+    pairs = [(at, places[old[at]]) for at in range(a, b) if ours[old[at]] == 1 and old[at] in places]
+    ends: list[int] = []  # the last place of the best row of each length
+    rows: list[int] = []  # the pair that it ends with
+    before: list[int] = []
+    for number, (_, place) in enumerate(pairs):
+        length = bisect_left(ends, place)
+        before.append(rows[length - 1] if length else -1)
+        ends[length : length + 1] = [place]
+        rows[length : length + 1] = [number]
+    out = []
+    number = rows[-1] if rows else -1
+    while number >= 0:
+        out.append(pairs[number])
+        number = before[number]
+    return out[::-1]
 
 
 def _rarest(old: Sequence[bytes], new: Sequence[bytes], a: int, b: int, c: int, d: int) -> tuple[int, int, int] | None:

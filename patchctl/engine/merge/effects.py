@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from patchctl.engine.merge import syntax
 from patchctl.engine.merge.clauses import Clause, Clauses
@@ -60,6 +61,7 @@ def _worth_a_look(ctx: Context, changes: Sequence[Change]) -> bool:
     return bool(theirs) and 2 * len(mine & theirs) >= len(mine)
 
 
+@lru_cache(maxsize=4)  # the patched text is the base of the next patch of a series
 def _read(data: bytes) -> Clauses | None:
     tree = syntax.parse(data)
     try:

@@ -27,7 +27,7 @@ _LONGEST = 500  # lines on either side
 _LONGEST_ITEM = 500  # bytes
 # What ends with a comma, a lone word or text in quotes, an import or include of another language, a case or a label.
 _ELEMENT = re.compile(
-    rb"\s*(?:.*,\s*(?:(?:#|//|/\*).*)?|[\w./:@$-]+|\"[^\"]*\"|'[^']*'"
+    rb"\s*(?:.*,\s*(?:(?:#|//|/\*).*)?|[\w./:@$-]+(?:\s*\\)?|\"[^\"]*\"|'[^']*'"
     rb"|#\s*include\b.*|(?:import|export|use|require(?:_relative)?|load|source|from)\b.*|@import.*)\s*\Z"
 )
 _ITEM = re.compile(rb"[^\w]*([\w][\w.\-/@+:]*)")

@@ -127,7 +127,11 @@ def _used(lines: Iterable[bytes]) -> set[bytes]:
 
 def broken(ctx: Context, result: bytes, puts: Sequence[Put]) -> bool | None:
     """Whether ``result`` is no Python though both sides are; None if a side is none either, to the one that runs."""
-    if all(syntax.parses(piece) for piece in _pieces(result, puts)) or syntax.parses(result):
+    if all(syntax.compiles(piece) for piece in _pieces(result, puts)) or syntax.compiles(result):
+        return False
+    if syntax.compiles(ctx.onto.data) and syntax.compiles(ctx.patched.data):
+        return True
+    if syntax.parses(result):
         return False
     return True if syntax.parses(ctx.onto.data) and syntax.parses(ctx.patched.data) else None
 

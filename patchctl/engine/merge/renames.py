@@ -25,7 +25,8 @@ _TOKEN = re.compile(rb"\w+|[^\w\s(),]")
 def renamed(align: Alignment, wanted: Iterable[bytes]) -> dict[bytes, bytes]:
     """What the names of ``wanted`` are called in the new file, as far as they were renamed."""
     here, there = align.onto.data, align.base.data
-    gone = {name for name in sorted(wanted)[:_MOST_WANTED] if has_word(there, name) and not has_word(here, name)}
+    gone = align.base.having(sorted(wanted)[:_MOST_WANTED])
+    gone -= align.onto.having(gone)
     if not gone:
         return {}
     votes = _votes(align, gone)

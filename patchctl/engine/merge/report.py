@@ -58,13 +58,14 @@ def scope_name(text: Text, place: int, indent: int) -> str | None:
     """The dotted name of the definitions around a line indented by ``indent`` before line ``place``; None: in none."""
     names: list[str] = []
     at = place - 1
-    while indent and at >= 0 and place - at < _FARTHEST:
-        line = text.lines[at].strip()
-        if line and line[:1] not in b"#)]}" and indent_of(text.lines[at]) < indent:
-            indent = indent_of(text.lines[at])
-            name = definition_name(line)
-            if name:
-                names.append(" ".join(name.split()))
+    while indent:
+        at = text.opener(at, place - _FARTHEST, indent, b"#)]}")
+        if at < 0 or place - at >= _FARTHEST:
+            break
+        indent = indent_of(text.lines[at])
+        name = definition_name(text.lines[at].strip())
+        if name:
+            names.append(" ".join(name.split()))
         at -= 1
     return ".".join(reversed(names)) or None
 

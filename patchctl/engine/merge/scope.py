@@ -9,6 +9,7 @@ and every language that people indent, without parsing any of them; prose and ta
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -20,9 +21,14 @@ _PROSE = (".md", ".rst", ".txt", ".adoc", ".markdown", ".html")
 _TABLES = (".ini", ".cfg", ".toml", ".conf", ".options", ".lint")
 _C = (".c", ".h", ".cc", ".cpp", ".hpp", ".cxx", ".m", ".cs", ".pyx", ".in")
 _UNDERLINE = re.compile(rb"([=\-~^*+#\"'`])\1{2,}\s*\Z")
-_SECTION = re.compile(rb"\[+[^\]]+\]+\s*\Z")
+_SECTION = re.compile(rb"\[+[^\]]+\]+\s*\Z|FROM\s[^=]*\Z")  # FROM: a stage of a Dockerfile
 _CALL = re.compile(rb"\s*[\w.]+[ (]\s*(['\"`])(?:(?!\1).)+\1")
 _KEY = re.compile(rb"\s*(?:- )?([\"']?[\w.:/$@-]+[\"']?)\s*:(?:\s+(.*\S))?\s*\Z")
+_TARGET = re.compile(rb"([\w./%$()-]+)\s*:(?![:=])")  # of a Makefile; a key of JavaScript
+_NEGATIONS = re.compile(rb"\s*!==?\s*|!|\bnot\b|(?<=#if)n(?=def\b)")
+_WORDS = re.compile(rb"[^\s()=]+|=+")
+# What goes on with a statement that stands above it, and is for what that one leaves.
+_GOES_ON = re.compile(rb"(?:\}?\s*|#\s*)(?:else\s+if|else|elif|elsif|except|catch|finally|rescue|ensure)\b")
 _HASHES = re.compile(rb"#{1,6}\s")
 _OPENER = re.compile(rb"^[@\w].*[:({\[=,\\>]\s*(?:(?:#|//).*)?\Z")
 _FARTHEST = 3000  # lines above a place that are looked through
@@ -32,6 +38,10 @@ _REOPENS = re.compile(rb"[)\]}]+\s*(?:->.*)?[:{(\[]\s*\Z")
 def kind_of(path: str) -> str:
     """What shows structure in a file of that name: headings, sections, braces (with a preprocessor) or indentation."""
     name = path.rpartition("/")[2].lower()
+    if name.startswith("dockerfile") or name.endswith(".dockerfile"):
+        return "table"
+    if name in ("makefile", "gnumakefile"):
+        return "code"
     if name.endswith(_PROSE) or "changelog" in name or "changes" in name or "news" in name or "." not in name:
         return "prose"
     if name.endswith(_TABLES):
@@ -156,32 +166,129 @@ class Scopes:
         return (*self._headings[place], *reversed(out))
 
     @cached_property
-    def labels(self) -> frozenset[bytes | None]:
-        """The labels of all lines."""
-        return frozenset(label(line, self.kind) for line in self.text.lines) - {None}
+    def labels(self) -> dict[bytes | None, list[int]]:
+        """The labels of all lines, and which lines have them."""
+        out: dict[bytes | None, list[int]] = {}
+        for at, line in enumerate(self.text.lines):
+            out.setdefault(label(line, self.kind), []).append(at)
+        out.pop(None, None)
+        return out
+
+    def named(self, name: bytes | None, around: tuple[int, ...]) -> list[int]:
+        """The lines of that label in the scope ``around``."""
+        found = self.labels.get(name, [])
+        if self.kind in ("prose", "table"):
+            return found
+        return [at for at in found if self.chain(at, self.text.indents[at]) == around]
+
+    def equal(self, line: bytes, around: tuple[int, ...]) -> list[int]:
+        """The lines in the scope ``around`` that are ``line``, wherever they are indented."""
+        first, last = (around[-1] + 1, self.end(around[-1])) if around else (0, len(self.text))
+        told = _GOES_ON.sub(b"if", line.strip())
+        found = (at for at in range(first, last) if _GOES_ON.sub(b"if", self.text.lines[at].strip()) == told)
+        return [at for at in found if self.chain(at, self.text.indents[at]) == around]
+
+    def beginning(self, at: int) -> int:
+        """The line that begins the statement of which line ``at`` begins a branch: ``if`` for ``else``."""
+        here = at
+        if self._is_directive(at):
+            return self._condition(at)
+        while here > 0 and _GOES_ON.match(self.text.lines[here].strip()):
+            above = here - 1
+            while above > 0 and not -1 < self._depth[above] <= self._depth[here]:
+                above -= 1
+            here = above
+        return here
+
+    def _condition(self, at: int) -> int:
+        """The line with the ``#if`` for the ``#else`` at line ``at``."""
+        closed = 0
+        for above in range(at - 1, -1, -1):
+            word = self.text.lines[above].lstrip().removeprefix(b"#").lstrip() if self._is_directive(above) else b""
+            if word.startswith(b"if"):
+                if not closed:
+                    return above
+                closed -= 1
+            closed += word.startswith(b"endif")
+        return at
+
+    def _is_directive(self, at: int) -> bool:
+        return self.text.lines[at].lstrip()[:1] == b"#"
+
+    def end(self, at: int) -> int:
+        """Where the scope ends that line ``at`` opens; by indentation alone."""
+        for below in range(at + 1, len(self.text)):
+            if -1 < self._depth[below] <= self._depth[at] and not _REOPENS.match(self.text.lines[below].strip()):
+                return below
+        return len(self.text)
+
+    def body(self, at: int) -> Counter[bytes]:
+        """What stands in the scope that line ``at`` opens, as a bag of lines; by indentation alone."""
+        out = Counter(line.strip() for line in self.text.lines[at + 1 : self.end(at)])
+        del out[b""]
+        return out
 
 
 def same_scope(align: Alignment, old: Scopes, new: Scopes, here: tuple[int, ...], there: tuple[int, ...]) -> bool:
     """Whether the chain ``here`` of the base and ``there`` of the new file are the same scope.
 
     The lines are equal, or define the same name, or are counterparts, or the one was rewritten as part of a block
-    that holds the other. Where a name was changed, the old one must be gone: else they are two scopes.
+    that holds the other. Where a name was changed, the old one must be gone and the new one new: else they are two
+    scopes.
     """
     if len(here) != len(there):
         return False
-    for a, b in zip(here, there, strict=True):
+    for depth, (a, b) in enumerate(zip(here, there, strict=True)):
         one, two = old.text.lines[a], new.text.lines[b]
+        if _GOES_ON.match(one.strip()) and not _goes_on_alike(align, old, new, a, b):
+            return False
         if one.strip() == two.strip():
             continue
         names = label(one, old.kind), label(two, new.kind)
-        if names[0] != names[1]:
-            if names[0] in new.labels:
+        if _turned(one, two):
+            return False
+        if names == (None, None):
+            if _is_another(old, new, a, b, old.equal(two, here[:depth])):
                 return False
-        elif names[0] is not None:
+        elif names[0] != names[1]:
+            if names[0] in new.labels or _is_another(old, new, a, b, old.named(names[1], here[:depth])):
+                return False
+        else:
             continue
         if align.at(a) != b and not align.rewritten(a, b):
             return False
     return True
+
+
+def _goes_on_alike(align: Alignment, old: Scopes, new: Scopes, a: int, b: int) -> bool:
+    """Whether two branches belong to what begins alike: ``else`` says the opposite if its ``if`` was turned."""
+    here, there = old.beginning(a), new.beginning(b)
+    one, two = old.text.lines[here], new.text.lines[there]
+    if (a == here) != (b == there) or _turned(one, two):
+        return False
+    return one.strip() == two.strip() or align.at(here) == there or align.rewritten(here, there)
+
+
+def _turned(one: bytes, two: bytes) -> bool:
+    """Whether one of two lines asks for the opposite of the other."""
+    return len(_NEGATIONS.findall(one)) != len(_NEGATIONS.findall(two)) and _plain(one) == _plain(two)
+
+
+def _plain(line: bytes) -> list[bytes]:
+    return _WORDS.findall(_NEGATIONS.sub(_without, line))
+
+
+def _without(found: re.Match[bytes]) -> bytes:
+    return b" == " if b"=" in found[0] else b"" if found[0] == b"n" else b" "
+
+
+def _is_another(old: Scopes, new: Scopes, was: int, now: int, namesakes: Sequence[int]) -> bool:
+    """Whether line ``now`` opens what one of ``namesakes`` opened in the base, rather than what ``was`` did."""
+    if not namesakes or old.kind in ("prose", "table"):
+        return bool(namesakes)
+    body = new.body(now)
+    mine = (body & old.body(was)).total()
+    return any((body & old.body(other)).total() >= mine for other in namesakes)
 
 
 def calm(align: Alignment, old_place: int, new_place: int, indent: int) -> bool:
@@ -196,17 +303,14 @@ def calm(align: Alignment, old_place: int, new_place: int, indent: int) -> bool:
     lines = align.base.lines
     at, deep = old_place - 1, indent
     while deep > 0:
-        if at < 0 or old_place - at > _FARTHEST:
+        at = align.base.opener(at, old_place - _FARTHEST - 1, deep, b"#")
+        if at < 0 or old_place - at > _FARTHEST or align.exact[at] < 0:
             return False
-        start = lines[at].lstrip()
-        if start and start[:1] != b"#" and indent_of(lines[at]) < deep:
-            if align.exact[at] < 0:
-                return False
-            deep = indent_of(lines[at])
-            if _REOPENS.match(start):
-                deep += 1  # the end of a long head: its beginning has the name
-            elif deep == 0 and not _OPENER.search(lines[at]):
-                return False  # text inside a string, perhaps
+        deep = indent_of(lines[at])
+        if _REOPENS.match(lines[at].lstrip()):
+            deep += 1  # the end of a long head: its beginning has the name
+        elif deep == 0 and (not _OPENER.search(lines[at]) or _GOES_ON.match(lines[at].lstrip())):
+            return False  # text inside a string, perhaps, or a branch of what stands above
         at -= 1
     top = at + 1
     for edit in align.between(top, old_place):
@@ -226,4 +330,7 @@ def label(line: bytes, kind: str) -> bytes | None:
     if name is not None:
         return name.encode("utf-8", "surrogateescape")
     called = _CALL.match(line)
-    return called[0].strip() if called else None
+    if called:
+        return called[0].strip()
+    found = _TARGET.match(line) if kind == "code" else None
+    return found[1] if found else None

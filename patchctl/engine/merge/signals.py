@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from patchctl.engine.merge.align import Edit
 from patchctl.engine.merge.model import Context
 from patchctl.engine.merge.report import Hint
-from patchctl.engine.merge.text import has_word
 
 _NAME = re.compile(rb"[A-Za-z_]\w{2,120}")  # nobody writes longer ones
 _ASIDE = re.compile(rb"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`\n]*`|(?:^|\s)(?:#|//|\*\s).*|/\*.*?\*/")
 _OTHERS = ("null", "undefined", "constructor", "func", "function", "const", "let", "var", "struct")
+_MANY = 100
 _KEYWORDS = frozenset(word.encode() for word in {*keyword.kwlist, *dir(builtins), *_OTHERS})
 
 
@@ -35,9 +35,12 @@ def lost_names(ctx: Context, edits: Sequence[Edit]) -> Iterator[tuple[str, int]]
         for at in range(edit[2], edit[3]):
             for name in names([ctx.patched.lines[at]]) - old:
                 found.setdefault(name, at)
-    known = {name: at for name, at in found.items() if name in ctx.base.data}
-    gone = {name: at for name, at in known.items() if not has_word(ctx.onto.data, name)}
-    there = names(line for line in ctx.base.lines if any(name in line for name in gone))
+    # One look at all words takes less time than many looks through the whole text.
+    words = names(ctx.base.lines) if len(found) > _MANY else None
+    known = {name: at for name, at in found.items() if (name in ctx.base.data if words is None else name in words)}
+    there = ctx.onto.having(known)
+    gone = {name: at for name, at in known.items() if name not in there}
+    there = names(line for line in ctx.base.lines if any(name in line for name in gone)) if words is None else words
     for name, at in sorted(gone.items(), key=lambda item: (item[1], item[0])):
         if name in there and _bound(name, ctx.base.data):
             yield name.decode(), at

@@ -24,3 +24,17 @@ def parse(data: bytes) -> ast.Module | None:
 def parses(data: bytes) -> bool:
     """Whether ``data`` has a syntax tree."""
     return parse(data) is not None
+
+
+def compiles(data: bytes) -> bool:
+    """Whether ``data`` is more than a tree: no keyword given twice, ``await`` in asynchronous functions only."""
+    tree = parse(data)
+    if tree is None:
+        return False
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(tree, "", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 
 from patchctl.engine.lines import split
@@ -15,6 +15,7 @@ _EMPTY_WORDS = frozenset(
     b"begin break continue default do done else end endif ensure esac except fi finally for if in loop not null none"
     b" pass raise return self then true try false void while with".split()
 )
+_MANY = 100  # names to look for; then to read all words once takes less time
 _MOST_LOOKS = 16  # at words that hold another; then a pattern is worth what it costs
 _WORD = re.compile(rb"\w+")
 # A comment, a string on one line (so that what is in it is passed over), or triple quotes.
@@ -29,6 +30,7 @@ class Text:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.lines = split(data)
+        self._climbed: dict[tuple[int, bytes], tuple[int, int]] = {}
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -42,6 +44,35 @@ class Text:
     def indents(self) -> list[int]:
         """The indentation of each line in columns; -1 for blank lines."""
         return [indent_of(line) if line.strip() else -1 for line in self.lines]
+
+    def opener(self, at: int, end: int, indent: int, aside: bytes) -> int:
+        """The nearest line at or above ``at``, and below ``end``, that is indented by less than ``indent`` and begins
+        with none of ``aside``; else the first line beyond.
+
+        Changes are looked at in order, so that most of the way is known from the last one.
+        """
+        start = at
+        known, above = self._climbed.get((indent, aside), (-1, -1))
+        while at >= 0 and at > end:
+            if at == known:
+                at, known = above, -1
+                continue
+            line = self.lines[at].strip()
+            if line and line[:1] not in aside and indent_of(self.lines[at]) < indent:
+                break
+            at -= 1
+        self._climbed[indent, aside] = (start, at)
+        return at
+
+    def having(self, names: Collection[bytes]) -> set[bytes]:
+        """Those of ``names`` that stand here as words of their own."""
+        if len(names) < _MANY or not all(map(_WORD.fullmatch, names)):
+            return {name for name in names if has_word(self.data, name)}
+        return self._words.intersection(names)
+
+    @cached_property
+    def _words(self) -> set[bytes]:
+        return set(_WORD.findall(self.data))
 
     def blank(self, at: int) -> bool:
         """Whether line ``at`` holds white space only."""

@@ -9,7 +9,7 @@ from patchctl.engine.merge.align import NONE
 from patchctl.engine.merge.model import Change, Context, Placed
 from patchctl.engine.merge.outline import Definition
 from patchctl.engine.merge.signals import names
-from patchctl.engine.merge.text import has_word, is_weak
+from patchctl.engine.merge.text import is_weak
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,9 @@ def likely(ctx: Context, changes: Sequence[Change]) -> bool:
     added = [line for change in changes for line in change.new if not line.lstrip().startswith((b"#", b"//"))]
     if not added or not ctx.align.script:
         return False
-    new = {name for name in names(added) if not has_word(ctx.base.data, name)}
-    return bool(new) and all(has_word(ctx.onto.data, name) for name in new)
+    mine = names(added)
+    new = mine - ctx.base.having(mine)
+    return bool(new) and ctx.onto.having(new) == new
 
 
 def present(ctx: Context, changes: Sequence[Change]) -> list[tuple[Change, Placed | None]]:

@@ -1,0 +1,5 @@
+class A:
+    async def f(self):
+        one()
+        two()
+        three()

@@ -1,0 +1,14 @@
+int f(int x)
+{
+	switch (x) {
+	case A:
+		one();
+		break;
+	case B:
+		two();
+		break;
+	case C:
+		three();
+		break;
+	}
+}

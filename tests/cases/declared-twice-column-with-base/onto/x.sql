@@ -1,0 +1,6 @@
+CREATE TABLE t (
+  n int,
+  a int,
+  b int,
+  c int
+);

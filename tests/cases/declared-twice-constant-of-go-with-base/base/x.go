@@ -1,0 +1,7 @@
+package x
+
+const (
+	A = 1
+	B = 2
+	C = 3
+)

@@ -1,0 +1,6 @@
+module.exports = {
+  n: 9,
+  a: 1,
+  b: 2,
+  c: 3,
+};

@@ -1,0 +1,3 @@
+#define Q 1
+#define R 2
+#define S 3

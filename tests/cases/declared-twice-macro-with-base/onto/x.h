@@ -1,0 +1,4 @@
+#define N 1
+#define Q 1
+#define R 2
+#define S 3

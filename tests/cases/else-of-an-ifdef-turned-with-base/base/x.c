@@ -1,0 +1,8 @@
+#ifdef A
+int one;
+int two;
+#else
+int three;
+int four;
+int five;
+#endif

@@ -1,0 +1,8 @@
+#ifndef A
+int one;
+int two;
+#else
+int three;
+int four;
+int five;
+#endif

@@ -1,0 +1,7 @@
+def f(x):
+    with lock_a:
+        one()
+        two()
+    with lock_b:
+        one()
+        two()

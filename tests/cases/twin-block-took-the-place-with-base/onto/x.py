@@ -1,0 +1,7 @@
+def f(x):
+    with lock_b:
+        one()
+        two()
+    with lock_c:
+        one()
+        two()
