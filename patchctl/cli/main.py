@@ -33,6 +33,7 @@ COMMANDS = {
     "report": ("patchctl.cli.report", "Tell what became of every patch in an upgrade."),
     "rebase": ("patchctl.cli.rebase", "Move the series to another release."),
     "lint": ("patchctl.cli.lint", "Check the series and its patch files."),
+    "contract": ("patchctl.cli.contract", "Check what code silently expects of a class."),
     "doctor": ("patchctl.cli.doctor", "Check that this machine can do the work."),
     "schema": ("patchctl.cli.schema", "Print the JSON schema of series.yaml."),
     "completion": ("patchctl.cli.completion", "Print a completion script for a shell."),

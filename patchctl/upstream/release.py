@@ -18,7 +18,7 @@ from patchctl.series import load, versions
 from patchctl.series.model import Pin
 from patchctl.series.project import Project
 from patchctl.upstream import gitsource, pristine
-from patchctl.upstream.cache import Cache, Progress
+from patchctl.upstream.cache import SOURCES, Cache, Progress
 from patchctl.upstream.urls import git_address
 
 if TYPE_CHECKING:
@@ -65,6 +65,29 @@ def newest(project: Project) -> str:
         problems.append(Problem("network", "; ".join(failures) or f"No index has a release of {upstream.pypi}."))
     why = f"No release of the form {upstream.tag} was found upstream."
     raise EnvironmentFailed(problems or Problem("no-release", why))
+
+
+def known(project: Project, progress: Progress | None = None) -> list[str]:
+    """The tags of all releases that can be told of: targets, what the cache has, what the package index lists.
+
+    Without a network, those that are here.
+    """
+    upstream = project.series.upstream
+    tags = dict.fromkeys(project.series.targets)
+    cache = Cache(upstream)
+    for source in SOURCES:
+        prefix = f"refs/upstream/{source}/"
+        tags.update(dict.fromkeys(ref.removeprefix(prefix) for ref in cache.find(f"{prefix}*")))
+    if upstream.pypi is not None:
+        from patchctl.upstream import pipconfig
+        from patchctl.upstream.index import Indexes
+
+        if progress is not None:
+            progress(f"looking for releases of {upstream.pypi}", 0, None)
+        with Indexes(pipconfig.read()) as indexes:
+            listed, _ = indexes.releases(upstream.pypi)
+        tags.update(dict.fromkeys(versions.tag_of(version, upstream.tag) for version in listed))
+    return [tag for tag in tags if versions.version_of(tag, upstream.tag) is not None]
 
 
 def tag_for(project: Project, name: str) -> str:
