@@ -233,6 +233,13 @@ def judge(tree: Tree, declaration: Declaration, label: str) -> Judgement:
     return _kept([label, asdict(declaration)], tree, lambda judging, read: judging.judge(read, declaration))
 
 
+def answers(tree: Tree, declaration: Declaration, names: Sequence[str], label: str) -> Judgement:
+    """What the provider of ``declaration`` says to ``names``, from the store like :func:`judge`."""
+    provider, assume = declaration.provider, declaration.assume
+    question = [f"{label} answers", provider, list(names), dict(assume)]
+    return _kept(question, tree, lambda judging, read: judging.ask(read, provider, names, assume))
+
+
 def _kept(question: object, tree: Tree, work: Callable[[Any, Recorded], Judgement]) -> Judgement:
     """The answer to ``question`` from the store, else what ``work`` finds.
 
@@ -257,10 +264,7 @@ def _added(project: Project, opened: Release, declaration: Declaration, judged: 
         return ()
     names = list(dict.fromkeys(each.name for each in judged.verdict.requirements))
     with patched.tree as files:
-        question = [f"{opened.source} {opened.tag} answers", declaration.provider, names, dict(declaration.assume)]
-        asked = _kept(
-            question, files, lambda judging, read: judging.ask(read, declaration.provider, names, declaration.assume)
-        )
+        asked = answers(files, declaration, names, f"{opened.source} {opened.tag}")
     new = {each.name: each.provided for each in asked.verdict.requirements}
     changed = [replace(each, provided=new[each.name]) for each in judged.verdict.requirements]
     found = moving.moves(judged.verdict, replace(judged.verdict, requirements=tuple(changed)))

@@ -54,6 +54,7 @@ class Ground:
         self.base = base
         self.onto = onto
         self.notes = goal.notes
+        self.kept: dict[object, object] = {}  # answers about these trees that are slow to find
         self.patches = _carried(project, start)
         there = project.series.targets.get(goal.tag)
         self.existing = _carried(project, goal.tag) if there is not None and there.patches else ()

@@ -201,7 +201,24 @@ def _stale(plan: Plan, state: State) -> str | None:
 def _steps(
     ground: Ground, state: State, settled: Mapping[str, existing.Settled], replayed: Mapping[str, replay.Replayed]
 ) -> tuple[Step, ...]:
-    decided = {id: one.decision for id, one in settled.items()}
+    steps = _tried(ground, state, settled, replayed, {})
+    if not any(ground.project.series.patches[one.id].contracts for one in ground.patches):
+        return steps
+    from patchctl.workflows.rebase import contracts  # few patches name one
+
+    rivals = contracts.rivals(ground, steps)
+    return contracts.judged(ground, _tried(ground, state, settled, replayed, rivals) if rivals else steps)
+
+
+def _tried(
+    ground: Ground,
+    state: State,
+    settled: Mapping[str, existing.Settled],
+    replayed: Mapping[str, replay.Replayed],
+    rivals: Mapping[str, PatchReport],
+) -> tuple[Step, ...]:
+    decided = {id: Decision(one.outcome) for id, one in rivals.items()}
+    decided |= {id: one.decision for id, one in settled.items()}
     decided |= {id: one.decision for id, one in replayed.items()}
     decided |= {id: Decision(one.outcome, one.files) for id, one in state.decided.items()}
     accepted = {id: frozenset(review.kind for review in reviews) for id, reviews in state.accepted.items()}
@@ -213,7 +230,7 @@ def _steps(
     reports = engine.port(raw, tree, ground.base, state.rules, options=options)
     steps: list[Step] = []
     now: dict[str, FileState | None] = {}
-    for one, report in zip(ground.patches, reports, strict=True):
+    for one, report in zip(ground.patches, (rivals.get(report.name, report) for report in reports), strict=True):
         told = _told(report, state, settled.get(one.id), replayed.get(one.id))
         told = replace(told, evidence=(*told.evidence, *ground.links.get(one.id, ())))
         after = {path: entry.state for path, entry in report.changes.items()}
